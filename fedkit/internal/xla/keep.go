@@ -37,7 +37,7 @@ import (
 const keptEnv = "FEDKIT_PROGRAMS"
 
 const (
-	keptMagic = "fedkit program 1\n" // and the SHA-256 of what follows it
+	keptMagic = "fedkit program 2\n" // and the program's key, and the SHA-256 of that and the program, which follows
 	keptMost  = 1 << 30              // bytes in the folder, beyond which the files used longest ago are removed
 )
 
@@ -108,8 +108,8 @@ func fedkitCompile(args *C.compile_args) unsafe.Pointer {
 		fmt.Fprintln(key, len(part))
 		key.Write(part)
 	}
-	path := filepath.Join(keptFolder(), fmt.Sprintf("%x", key.Sum(nil)))
-	if b := keptProgram(path); b != nil {
+	name := key.Sum(nil)
+	if b := keptProgram(name); b != nil {
 		code := C.CBytes(b)
 		args.loaded = C.pjrt_load(plain, args, (*C.char)(code), C.size_t(len(b)))
 		C.free(code)
@@ -123,7 +123,7 @@ func fedkitCompile(args *C.compile_args) unsafe.Pointer {
 	}
 	var n C.size_t
 	if b := C.pjrt_serialize(plain, args.loaded, &n); b != nil {
-		keep(path, view(b, n))
+		keep(name, view(b, n))
 		C.free(unsafe.Pointer(b))
 	}
 	return nil
@@ -131,32 +131,37 @@ func fedkitCompile(args *C.compile_args) unsafe.Pointer {
 
 func view(p *C.char, n C.size_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)) }
 
-// keptProgram reads a program from its file, nil if there is none or it is damaged.
-func keptProgram(path string) []byte {
-	b, err := os.ReadFile(path)
-	rest, is := bytes.CutPrefix(b, []byte(keptMagic))
-	if err != nil || !is || len(rest) < sha256.Size {
+// keptProgram reads the program with a key, nil if there is none, or its file is damaged, another program's or no regular file.
+func keptProgram(key []byte) []byte {
+	path := filepath.Join(keptFolder(), fmt.Sprintf("%x", key))
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	program := rest[sha256.Size:]
-	if sum := sha256.Sum256(program); !bytes.Equal(rest[:sha256.Size], sum[:]) {
+	b, err := os.ReadFile(path)
+	if head := len(keptMagic) + len(key) + sha256.Size; err != nil || len(b) < head || !bytes.Equal(b[:head], keptHead(key, b[head:])) {
 		return nil
 	}
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
-	return program
+	return b[len(keptMagic)+len(key)+sha256.Size:]
+}
+
+// keptHead is what stands before a program in its file.
+func keptHead(key, program []byte) []byte {
+	sum := sha256.Sum256(slices.Concat(key, program))
+	return slices.Concat([]byte(keptMagic), key, sum[:])
 }
 
 // keep writes a program to its file, as far as that can be done.
-func keep(path string, program []byte) {
+func keep(key, program []byte) {
 	tidy()
-	sum := sha256.Sum256(program)
+	path := filepath.Join(keptFolder(), fmt.Sprintf("%x", key))
 	f, err := os.CreateTemp(filepath.Dir(path), "."+strconv.Itoa(os.Getpid())+".*")
 	if err != nil {
 		return
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // after an error
-	_, err = f.Write(slices.Concat([]byte(keptMagic), sum[:], program))
+	_, err = f.Write(append(keptHead(key, program), program...))
 	if cmp.Or(err, f.Close()) == nil {
 		_ = os.Rename(f.Name(), path)
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
@@ -51,6 +52,14 @@ func TestProgramsAreKept(t *testing.T) {
 		check(dir, 1, want)
 		check(dir, 2, want)
 	}
+	other := expect.Value(os.ReadFile(files[1]))(t)
+	expect.OK(t, os.WriteFile(files[1], expect.Value(os.ReadFile(files[0]))(t), 0o600))
+	expect.OK(t, os.WriteFile(files[0], other, 0o600))
+	check(dir, 0, want) // each is the other's
+	expect.OK(t, os.Remove(files[0]))
+	expect.OK(t, syscall.Mkfifo(files[0], 0o600))
+	check(dir, 1, want)
+	check(dir, 2, want)
 	expect.OK(t, os.Chmod(dir, 0o777))
 	check(dir, 0, want)
 	check(files[0], 0, want) // no folder
