@@ -36,7 +36,7 @@ type stopRule struct {
 	onTest bool // also if there are validation rows
 	lower  bool // less is better
 
-	best      Float // so far, NaN if there is none
+	best      Float // so far
 	at, since int   // its round, and how many evaluations came after it
 }
 
@@ -67,7 +67,7 @@ func (o Options) stopRule(fed *Federation) (*stopRule, error) {
 // see takes the records of a run in order, and returns why it ends after this one; "" if it goes on, or that is its last round anyway.
 func (s *stopRule) see(r Record) string {
 	if r.Round == 1 {
-		s.best, s.at, s.since = Float(math.NaN()), 0, 0
+		s.at, s.since = 0, 0
 	}
 	rows := "test"
 	if r.Validation != nil && !s.onTest {
@@ -86,7 +86,7 @@ func (s *stopRule) see(r Record) string {
 	case !measured:
 		v = Float(math.NaN())
 	}
-	if s.since++; s.better(v, s.best) || s.best != s.best && v == v {
+	if s.since++; s.at == 0 || s.better(v, s.best) || v == v && s.best != s.best {
 		s.best, s.at, s.since = v, r.Round, 0
 	}
 	switch {
@@ -94,7 +94,7 @@ func (s *stopRule) see(r Record) string {
 	case s.Value != 0 && (v == Float(s.Value) || s.better(v, Float(s.Value))):
 		return fmt.Sprintf("%s %s of %.4g in round %d reached %g", rows, s.name, v, r.Round, s.Value)
 	case s.Patience > 0 && s.since >= s.Patience:
-		return fmt.Sprintf("%s %s was not better in %d evaluations than %.4g in round %d", rows, s.name, s.since, s.best, s.at)
+		return fmt.Sprintf("%s %s of %.4g in round %d was still the best in round %d", rows, s.name, s.best, s.at, r.Round)
 	}
 	return ""
 }
