@@ -3,7 +3,6 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,33 +30,35 @@ func (f *Federation) mainQuantity() string { return "accuracy" }
 // stopRule follows a run for its StopAt.
 type stopRule struct {
 	StopAt
-	rounds int // planned
-	name   string
-	onTest bool // also if there are validation rows
-	lower  bool // less is better
-
-	best      Float // so far
-	at, since int   // its round, and how many evaluations came after it
+	rounds    int    // planned
+	name      string // of the quantity
+	onTest    bool   // also if there are validation rows
+	sign      Float  // −1 if less is better
+	best      Float  // so far, times the sign
+	at, since int    // its round, and how many evaluations came after it
 }
 
 // stopRule resolves StopAt, and refuses one that names nothing of the run, or could not end it.
 func (o Options) stopRule(fed *Federation) (*stopRule, error) {
-	s := &stopRule{StopAt: o.StopAt, rounds: o.Rounds}
+	s := &stopRule{StopAt: o.StopAt, rounds: o.Rounds, sign: 1}
 	s.name, s.onTest = strings.CutPrefix(s.Quantity, "test ")
 	s.name = cmp.Or(s.name, fed.mainQuantity())
-	names := []string{"accuracy", "loss"}
-	s.lower = s.name == "loss"
+	names, lower := []string{"accuracy", "loss"}, s.name == "loss"
 	for _, m := range o.Metrics {
 		names = append(names, m.String())
-		if d, ok := m.(interface{ LowerIsBetter() bool }); ok && m.String() == s.name {
-			s.lower = d.LowerIsBetter()
-		}
+		d, ok := m.(interface{ LowerIsBetter() bool })
+		lower = lower || ok && m.String() == s.name && d.LowerIsBetter()
+	}
+	if lower {
+		s.sign = -1
 	}
 	switch v := s.Value; {
 	case !slices.Contains(names, s.name):
 		return nil, Invalid("Options.StopAt.Quantity", strconv.Quote(s.Quantity), fmt.Sprintf("one of %q, or one of these after \"test \"", names))
-	case v-v != 0, s.name == "accuracy" && (v < 0 || v > 1):
-		return nil, Invalid("Options.StopAt.Value", v, map[bool]string{true: "a share in (0, 1]", false: "finite"}[s.name == "accuracy"]+", or 0 for none")
+	case v-v != 0:
+		return nil, Invalid("Options.StopAt.Value", v, "finite, or 0 for none")
+	case s.name == "accuracy" && (v < 0 || v > 1):
+		return nil, Invalid("Options.StopAt.Value", v, "a share in (0, 1], or 0 for none")
 	case v == 0 && s.Patience == 0 && s.Quantity != "":
 		return nil, Invalid("Options.StopAt", fmt.Sprintf("%q alone", s.Quantity), "with a Value or a Patience")
 	}
@@ -66,6 +67,9 @@ func (o Options) stopRule(fed *Federation) (*stopRule, error) {
 
 // see takes the records of a run in order, and returns why it ends after this one; "" if it goes on, or that is its last round anyway.
 func (s *stopRule) see(r Record) string {
+	if s.Value == 0 && s.Patience == 0 {
+		return ""
+	}
 	if r.Round == 1 {
 		s.at, s.since = 0, 0
 	}
@@ -74,29 +78,23 @@ func (s *stopRule) see(r Record) string {
 		r, rows = r.OnValidation(), "validation"
 	}
 	score := r.Score()
-	if score == nil || s.Value == 0 && s.Patience == 0 {
+	if score == nil || score.Examples == 0 {
 		return ""
 	}
-	v, measured := score.Metrics[s.name]
-	switch {
-	case s.name == "accuracy":
-		v = score.Accuracy
-	case s.name == "loss":
-		v = score.Loss
-	case !measured:
-		v = Float(math.NaN())
+	v, ok := score.Metrics[s.name]
+	if !ok {
+		v = map[string]Float{"accuracy": score.Accuracy, "loss": score.Loss}[s.name]
 	}
-	if s.since++; s.at == 0 || s.better(v, s.best) || v == v && s.best != s.best {
+	v *= s.sign
+	if s.since++; s.at == 0 || v > s.best || v == v && s.best != s.best {
 		s.best, s.at, s.since = v, r.Round, 0
 	}
 	switch {
 	case r.Round >= s.rounds:
-	case s.Value != 0 && (v == Float(s.Value) || s.better(v, Float(s.Value))):
-		return fmt.Sprintf("%s %s of %.4g in round %d reached %g", rows, s.name, v, r.Round, s.Value)
+	case s.Value != 0 && v >= s.sign*Float(s.Value):
+		return fmt.Sprintf("%s %s of %.4g in round %d reached %g", rows, s.name, s.sign*v, r.Round, s.Value)
 	case s.Patience > 0 && s.since >= s.Patience:
-		return fmt.Sprintf("%s %s of %.4g in round %d was still the best in round %d", rows, s.name, s.best, s.at, r.Round)
+		return fmt.Sprintf("%s %s of %.4g in round %d was still the best in round %d", rows, s.name, s.sign*s.best, s.at, r.Round)
 	}
 	return ""
 }
-
-func (s *stopRule) better(v, than Float) bool { return v > than && !s.lower || v < than && s.lower }

@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/progress"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/strategy"
 )
@@ -49,11 +50,13 @@ func TestStopAt(t *testing.T) {
 		if early != (rounds > 9) || !early && h.Early != "" {
 			t.Errorf("time %d: of %d rounds, early: %q", i+1, rounds, h.Early)
 		}
+		if s := expect.Value(progress.Read(o.Checkpoint))(t); i == 0 && (s.History.Stopped || s.History.Early != h.Early || len(s.History.Rounds) != 9) {
+			t.Errorf("its checkpoint shows a run of %d rounds, stopped %v, early %q", len(s.History.Rounds), s.History.Stopped, s.History.Early)
+		}
 		if back := expect.Value(fedkit.Load(o.History))(t); !reflect.DeepEqual(back, h) {
 			t.Errorf("time %d: the file has another history, early: %q", i+1, back.Early)
 		}
 	}
-	expect.OK(t, want.Save(o.History))
 	if text := o.Config().String(); !strings.Contains(text, `StopAt: {Quantity: "loss", Value: `) {
 		t.Errorf("the identity is %s", text)
 	}

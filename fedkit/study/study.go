@@ -126,7 +126,8 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for an
 // external reason is stored too, but the next Run retries it, from its checkpoint if the code is the same.
 //
-// A run that is the same as an earlier one of the study, but for more rounds, goes on from where that ended.
+// A run that is the same as an earlier one of the study, but for more rounds, goes on from where that ended. One that
+// fedkit.Options.StopAt ends early is complete.
 //
 // The stop button of a notebook is no error, as in fedkit.Run: finished runs are stored and returned, and the others resume from
 // their checkpoints next time.

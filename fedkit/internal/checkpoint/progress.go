@@ -14,7 +14,7 @@ import (
 
 // Progress is the progress of a run, as its file has it.
 type Progress struct {
-	History *history.History // without per-client results; nil before the first round. Stopped if the run ended early
+	History *history.History // without per-client results; nil before the first round. Stopped if the run ended before its last round, unless Early says why
 	Planned int              // planned rounds; 0 if unknown
 	Running bool             // a program is writing the file
 	Updated time.Time        // when the file was last written
