@@ -108,6 +108,9 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := checkMetrics(o.Metrics); err != nil {
 		return err
 	}
+	if _, err := o.stopRule(fed); err != nil {
+		return err
+	}
 	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
 		return Invalid("Options.History", o.History, "another file than Options.Checkpoint")
 	}

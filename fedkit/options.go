@@ -11,7 +11,7 @@ import (
 // Options are the options of a run. The zero value is a plain run, except that Rounds is required. Options that are not tagged
 // `results:"same"` change results: they belong to a run's identity in its History, its checkpoint and a study's keys.
 type Options struct {
-	Rounds    int    `range:"[1,inf)"` // number of rounds; required
+	Rounds    int    `range:"[1,inf)"` // number of rounds; required. StopAt may end the run earlier
 	Seed      uint64 // seed of all randomness: initial models, selection, batches
 	Name      string `results:"same"`              // the history's label; default: the strategy's name
 	EvalEvery int    `range:"[1,inf)" default:"1"` // evaluate every n-th round, and always the last
@@ -19,6 +19,9 @@ type Options struct {
 	// they are is drawn anew for each, from seed and round alone, so the training stays the same. All others have a Score without
 	// examples, and means and spreads are over those that were drawn. Global and Unseen are scored whole. Default: all clients.
 	EvalFraction float64 `range:"(0,1]" default:"all clients"`
+	// StopAt ends the run early: at a value, {Value: 0.9} at an accuracy of 90 %, or without improvement, {Quantity: "loss", Patience: 5}
+	// after five evaluations. Default: never.
+	StopAt StopAt
 
 	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
@@ -43,7 +46,8 @@ type Options struct {
 	Keep Keep
 
 	// Checkpoint is a file from which the run resumes if it exists, for more rounds if Rounds has grown; other options must be
-	// unchanged. A resumed run ends with the same bytes as an uninterrupted one, and a finished one computes nothing. So a notebook
+	// unchanged. A resumed run ends with the same bytes as an uninterrupted one of as many rounds: an evaluation that a run of fewer
+	// had because its last round is always evaluated is left out. A finished run computes nothing. So a notebook
 	// whose page was closed or reloaded is simply run again, and plot.Follow shows the run meanwhile, from another notebook. The file
 	// is written during the run, and when it ends or is interrupted; folders are made as needed. Beside it are the rounds so far
 	// (".rounds") and the previous checkpoint (".before"), which is used if the file is damaged. To start over, remove the file: the

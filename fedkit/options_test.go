@@ -159,6 +159,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.Name":         {nil, func(x *tried) { x.Name = "other" }},
 	"Options.EvalEvery":    {nil, func(x *tried) { x.EvalEvery = 2 }},
 	"Options.EvalFraction": {nil, func(x *tried) { x.EvalFraction = 0.5 }},
+	"Options.StopAt":       {nil, func(x *tried) { x.StopAt = fedkit.StopAt{Quantity: "loss", Value: 1e9} }},
 	"Options.Workers":      {nil, func(x *tried) { x.Workers = 3 }},
 	"Options.NotFinite": {func(x *tried) {
 		x.with(func(j *fedkit.Job) { j.LR = append([]float64{1e30}, each(j, 0.01)[1:]...) })

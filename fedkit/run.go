@@ -41,8 +41,10 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 }
 
 // Rounds runs the strategy in your own loop: after each round it yields the history so far, whose last record is that round's.
-// An error is yielded once, at the end, with the history so far (nil if nothing could start). It ends when Run would. If no round
-// is run, since a checkpoint has all of them or the program is interrupted, the checkpoint's history is yielded once.
+// An error is yielded once, at the end, with the history so far (nil if nothing could start). It ends when Run would.
+//
+// A run that resumes first yields the checkpoint's history. So a loop that looks at the last record, and was left by a break, is left
+// there again, and each repeat has the same rounds. Options.StopAt ends a run early without a loop, in studies too.
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
 //		if err != nil { … }
@@ -77,8 +79,8 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		if err == nil {
 			err = u.start(ctx)
 		}
-		yielded := false
-		for more := true; more && err == nil && len(u.h.Rounds) < o.Rounds; {
+		yielded := err == nil && len(u.h.Rounds) > 0
+		for more := !yielded || yield(u.h, nil); more && err == nil && len(u.h.Rounds) < u.opts.Rounds; {
 			if err = u.round(ctx); err == nil {
 				yielded, more = true, yield(u.h, nil)
 			}
@@ -106,7 +108,8 @@ func defaultDevice() engine.Device { return engine.Here(defaultWorkers()) }
 type underway struct {
 	fed      *Federation
 	strategy Strategy
-	opts     Options
+	opts     Options // Rounds are fewer once StopAt has ended the run
+	stop     *stopRule
 	on       engine.Device
 	h        *History
 	past     *past
@@ -151,6 +154,9 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
+	if u.stop, err = o.stopRule(fed); err != nil {
+		return nil, err
+	}
 	u.claims = claimsOf(all, u.states, o.Checkpoint)
 	return u, u.claim()
 }
@@ -185,7 +191,9 @@ func (u *underway) claim() error {
 		}
 	}
 	var err error
-	if u.files, err = checkpoint.Open(u.opts.files(), u.h, u.states); err != nil {
+	files := u.opts.files()
+	files.Thin = func(r *Record) { u.opts.Keep.scores(r, u.opts) }
+	if u.files, err = checkpoint.Open(files, u.h, u.states); err != nil {
 		u.release()
 	}
 	return err
@@ -197,7 +205,6 @@ func (o Options) files() checkpoint.Config {
 	if c.Every == 0 && c.After == 0 {
 		c.Every = o.EvalEvery
 	}
-	c.Thin = func(r *Record) { o.Keep.scores(r, o) }
 	return c
 }
 
@@ -217,15 +224,18 @@ func (u *underway) start(ctx context.Context) error {
 	if r.Fail(err); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
-	if u.opts.EvalEvery > 1 { // a strategy that cannot serve yet has no clusters
-		first := u.newRound(ctx, 0)
-		guard(first, u.strategy, first.cluster)
-		u.clusters = first.err == nil && first.record.Clusters != nil
-	}
+	u.clusters = u.opts.EvalEvery > 1 && u.servesClusters(ctx)
 	if err := u.checkSnapshot(); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
-	return u.resume()
+	return u.resume(ctx)
+}
+
+// servesClusters reports whether the strategy serves clusters without an evaluation. One that cannot serve yet has none.
+func (u *underway) servesClusters(ctx context.Context) bool {
+	r := u.newRound(ctx, 0)
+	guard(r, u.strategy, r.cluster)
+	return r.err == nil && r.record.Clusters != nil
 }
 
 // checkSnapshot refuses a State that cannot be copied or saved, if the run will need it, before the first round rather than after.
@@ -242,15 +252,19 @@ func (u *underway) checkSnapshot() error {
 }
 
 // resume resumes from the checkpoint.
-func (u *underway) resume() error {
+func (u *underway) resume(ctx context.Context) error {
 	var err error
+	atStart, serves := u.clusters, sync.OnceValue(func() bool { return u.servesClusters(ctx) })
 	u.h.Rounds, err = u.files.Resume(func(r *Record) {
 		if r.Round == 1 { // again, if the newest checkpoint is damaged
 			u.past.clear()
+			u.opts.Rounds, u.clusters = u.stop.rounds, atStart
 		}
-		u.past.add(r)
+		if r.Round%u.opts.EvalEvery != 0 && r.Round < u.opts.Rounds { // it may have been the last of a run of fewer rounds
+			r.LeaveOutEvaluation(r.Clusters != nil && u.clusters && serves())
+		}
+		u.see(r)
 		u.clock.now = float64(r.Clock)
-		u.clusters = r.Clusters != nil
 		u.opts.Keep.thin(r, u.opts)
 	})
 	if len(u.h.Rounds) > 0 {
@@ -279,8 +293,7 @@ func (u *underway) round(ctx context.Context) error {
 	if err := r.record.Check(u.fed.Size()); err != nil {
 		return fmt.Errorf("round %d: %w", t, err)
 	}
-	u.clusters = r.record.Clusters != nil
-	u.past.add(r.record)
+	u.see(r.record)
 	kept := *r.record
 	u.opts.Keep.thin(&kept, u.opts)
 	u.h.Rounds = append(u.h.Rounds, kept)
@@ -291,6 +304,15 @@ func (u *underway) round(ctx context.Context) error {
 		u.opts.Watch.Round(u.h, u.opts.Rounds)
 	}
 	return nil
+}
+
+// see takes what later rounds know of a round, and ends the run there if StopAt says so.
+func (u *underway) see(r *Record) {
+	u.past.add(r)
+	u.clusters = r.Clusters != nil
+	if u.h.Early = u.stop.see(*r); u.h.Early != "" {
+		u.opts.Rounds = r.Round
+	}
 }
 
 // stopped turns an interrupt's error into History.Stopped, if a round was finished.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/history"
 )
 
 // mean is federated averaging in a few lines, with a hook.
@@ -100,6 +101,67 @@ func TestBreakOutOfRounds(t *testing.T) {
 	w := &watch{}
 	if upTo(t, fed, &mean{}, Options{Rounds: 10, Watch: w}, 3); w.rounds != 3 || w.done != 1 {
 		t.Errorf("%d rounds, %d times done, want 3 and 1", w.rounds, w.done)
+	}
+}
+
+// figure is a metric by its name, and falling one of which less is better.
+type (
+	figure  string
+	falling struct{ figure }
+)
+
+func (f figure) String() string             { return string(f) }
+func (figure) Measure(*Predictions) float64 { return 0 }
+func (falling) LowerIsBetter() bool         { return true }
+
+// Which evaluation ends a run, by the quantity, its direction, and the rows that it is of.
+func TestStopAtRule(t *testing.T) {
+	fed, _ := toy(t, 4)
+	nan := math.NaN()
+	up, down := []float64{0.2, 0.5, 0.4, 0.45, nan, 0.9, 0.95}, []float64{nan, 3, 2, 2.5, 2.5, 1, 0.5}
+	metrics := []Metric{figure("f"), falling{"ECE"}}
+	for _, c := range []struct {
+		stop  StopAt
+		round int // that is the last one; 0 for all
+		why   string
+	}{
+		{StopAt{}, 0, ""},
+		{StopAt{Value: 0.5}, 2, "test accuracy of 0.5 in round 2 reached 0.5"},
+		{StopAt{Value: 0.95}, 0, ""}, // in the last round
+		{StopAt{Patience: 3}, 5, "test accuracy of 0.5 in round 2 was still the best in round 5"},
+		{StopAt{Patience: 4}, 0, ""},
+		{StopAt{Value: 0.9, Patience: 2}, 4, "test accuracy of 0.5 in round 2 was still the best in round 4"},
+		{StopAt{Quantity: "loss", Value: 2}, 3, "test loss of 2 in round 3 reached 2"},
+		{StopAt{Quantity: "loss", Patience: 2}, 5, "test loss of 2 in round 3 was still the best in round 5"},
+		{StopAt{Quantity: "loss", Patience: 1}, 4, "test loss of 2 in round 3 was still the best in round 4"},
+		{StopAt{Quantity: "f", Value: 0.8}, 6, "test f of 0.9 in round 6 reached 0.8"},
+		{StopAt{Quantity: "ECE", Value: 2}, 3, "test ECE of 2 in round 3 reached 2"},
+	} {
+		for _, validated := range []bool{false, true} {
+			stop, why := c.stop, c.why
+			if validated {
+				why = strings.ReplaceAll(why, "test ", "validation ")
+			}
+			rule := expect.Value(Options{Rounds: 7, StopAt: stop, Metrics: metrics}.stopRule(fed))(t)
+			last, got := 0, ""
+			for i := range up {
+				score := &Score{Accuracy: Float(up[i]), Loss: Float(down[i]), Examples: 1, Metrics: map[string]Float{"f": Float(up[i]), "ECE": Float(down[i])}}
+				r := Record{Round: i + 1, Global: score}
+				if validated {
+					r.Global, r.Validation = &Score{Accuracy: 1, Examples: 1}, &history.Validation{Global: score}
+				}
+				if got = rule.see(r); got != "" {
+					last = i + 1
+					break
+				}
+				if rule.see(Record{Round: i + 2}) != "" {
+					t.Errorf("%+v ends at a round that is not evaluated", stop)
+				}
+			}
+			if last != c.round || got != why {
+				t.Errorf("%+v, validated %v: ends in round %d: %q; want %d: %q", stop, validated, last, got, c.round, why)
+			}
+		}
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 // ErrNewer says that a newer version of fedkit wrote a file, in a format that this version does not read.
 var ErrNewer = fault.ErrNewer
 
-// A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds
-// and whether the run was interrupted. Each ends with a checksum (see lines.Sum). A round's per-client data are packed into
+// A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds,
+// whether the run was interrupted, and why it ended early. Each ends with a checksum (see lines.Sum). A round's per-client data are packed into
 // one string, the last field before the checksum, so that a reader may skip it.
 //
 //	{"fedkit":"history","schema":1,"name":"FedAvg",…,"crc":"0a1b2c3d"}
@@ -44,6 +44,7 @@ type Heading struct {
 	*plainHistory
 	Rounds  *struct{} `json:"rounds,omitempty"`  // hides History.Rounds, which have their own lines
 	Stopped *struct{} `json:"stopped,omitempty"` // hides History.Stopped, which is in the last line
+	Early   *struct{} `json:"early,omitempty"`   // hides History.Early, which is there too
 }
 
 type (
@@ -53,8 +54,9 @@ type (
 
 // ending is the last line.
 type ending struct {
-	End     *int `json:"end"`
-	Stopped bool `json:"stopped,omitempty"`
+	End     *int   `json:"end"`
+	Stopped bool   `json:"stopped,omitempty"`
+	Early   string `json:"early,omitempty"`
 }
 
 // Line writes a line of a history's file.
@@ -76,7 +78,7 @@ func (h Heading) History() *History { return (*History)(h.plainHistory) }
 // EndLine is the last line.
 func EndLine(h *History) Line {
 	n := len(h.Rounds)
-	return func(c *lines.Sum) ([]byte, error) { return c.LineOf(ending{&n, h.Stopped}) }
+	return func(c *lines.Sum) ([]byte, error) { return c.LineOf(ending{&n, h.Stopped, h.Early}) }
 }
 
 // RecordLine is the line of a round.
@@ -353,6 +355,16 @@ func (r *Record) LeaveOut(scores, solves bool) {
 	r.trimSummary()
 }
 
+// LeaveOutEvaluation drops all scores, as of a round that was not evaluated, and the clusters unless they are known without one.
+func (r *Record) LeaveOutEvaluation(clusters bool) {
+	r.Global, r.Scores, r.Personal, r.Unseen, r.ChosenOnTest, r.Validation = nil, nil, false, nil, nil, nil
+	r.Summary = &Summary{Training: r.Training()}
+	r.trimSummary()
+	if !clusters {
+		r.Clusters, r.Clustering = nil, nil
+	}
+}
+
 // trimSummary drops from the summary what the record itself has.
 func (r *Record) trimSummary() {
 	s := r.Summary
@@ -384,6 +396,6 @@ func (p *parser) end(b []byte, h *History) error {
 	if _, err := p.file.Peek(1); err == nil || e.End == nil || *e.End != len(h.Rounds) {
 		return fmt.Errorf("the end does not come after %d rounds", len(h.Rounds))
 	}
-	h.Stopped, p.ended = e.Stopped, true
+	h.Stopped, h.Early, p.ended = e.Stopped, e.Early, true
 	return nil
 }

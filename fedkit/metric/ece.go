@@ -28,6 +28,9 @@ func (e ExpectedCalibrationError) String() string {
 	return "ECE"
 }
 
+// LowerIsBetter tells fedkit.StopAt the direction.
+func (ExpectedCalibrationError) LowerIsBetter() bool { return true }
+
 // Check implements fedkit.Checker.
 func (ExpectedCalibrationError) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
 

@@ -114,6 +114,8 @@ func (p *Run) end() string {
 	switch {
 	case p.err == nil && p.History.Stopped:
 		return "■ stopped " + p.after()
+	case p.err == nil && p.History.Early != "":
+		return "✓ " + p.done() + ", early: " + p.History.Early
 	case p.err == nil:
 		return "✓ " + p.done()
 	case errors.Is(p.err, errEarly):

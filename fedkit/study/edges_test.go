@@ -128,7 +128,7 @@ func TestMoreRounds(t *testing.T) {
 		st := study.New(t.TempDir())
 		st.Parallel, st.Watch = 1, rounds(func(h *fedkit.History) { computed = append(computed, h.Last().Round) })
 		for _, n := range lengths {
-			st.Add(fed, avg(0.1), fedkit.Options{Rounds: n, Seed: 3})
+			st.Add(fed, avg(0.1), fedkit.Options{Rounds: n, Seed: 3, EvalEvery: 3, Keep: fedkit.Keep{Results: 5}})
 		}
 		runs, _ := run(t, st)
 		for _, r := range runs {
@@ -145,6 +145,34 @@ func TestMoreRounds(t *testing.T) {
 	}
 	if ends[0] != ends[1] {
 		t.Errorf("a run of 6 rounds ended with %s, alone with %s", ends[0], ends[1])
+	}
+}
+
+// A run that StopAt ends is complete: it is stored, says why it ended, here and in an extract, and is not computed again. One of more
+// rounds ends where it did.
+func TestRunsThatEndEarly(t *testing.T) {
+	fed, dir, computed := digits(t), t.TempDir(), 0
+	for i, lengths := range [][]int{{8}, {8}, {8, 20}, {20, 30, 40}} {
+		st := study.New(dir)
+		st.Parallel, st.Models, st.Watch = 1, true, rounds(func(*fedkit.History) { computed++ })
+		for _, n := range lengths {
+			st.Add(fed, avg(0.1), fedkit.Options{Rounds: n, EvalEvery: 2, StopAt: fedkit.StopAt{Quantity: "loss", Value: 100}})
+		}
+		runs, _ := run(t, st)
+		extract := filepath.Join(t.TempDir(), "early.runs")
+		expect.OK(t, runs.Extract(extract))
+		for _, r := range append(runs, expect.Value(study.Open(extract))(t)...) {
+			h := expect.Value(r.History())(t)
+			if r.Rounds != 2 || h.Stopped || !strings.Contains(h.Early, "in round 2 reached 100") || r.About.Early != h.Early {
+				t.Errorf("study %d: %d rounds, stopped %v, early %q and %q", i, r.Rounds, h.Stopped, h.Early, r.About.Early)
+			}
+			if left, _ := filepath.Glob(r.Path("checkpoint*")); left != nil {
+				t.Errorf("it left %v", left)
+			}
+		}
+	}
+	if computed != 6 {
+		t.Errorf("%d rounds were computed, want 2 of the first run, 2 of the one of 20 rounds, and 2 of those of 30 and 40", computed)
 	}
 }
 

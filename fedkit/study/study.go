@@ -126,7 +126,8 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for an
 // external reason is stored too, but the next Run retries it, from its checkpoint if the code is the same.
 //
-// A run that is the same as an earlier one of the study, but for more rounds, goes on from where that ended.
+// A run that is the same as an earlier one of the study, but for more rounds, goes on from where that ended. One that
+// fedkit.Options.StopAt ends early is complete.
 //
 // The stop button of a notebook is no error, as in fedkit.Run: finished runs are stored and returned, and the others resume from
 // their checkpoints next time.
@@ -270,7 +271,7 @@ func (s *Study) enough(r *Run) bool {
 // take records how a run ended.
 func (p *plan) take(r *Run) {
 	p.Rounds, p.Accuracy, p.Seconds, p.Finished, p.Commit, p.Models, p.Error, p.Retry = r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Commit, r.Models, r.Error, r.Retry
-	p.files, p.About.Code = r.files, r.About.Code
+	p.files, p.About.Code, p.About.Early = r.files, r.About.Code, r.About.Early
 }
 
 // results are the runs that are stored now.

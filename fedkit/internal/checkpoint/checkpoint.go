@@ -35,9 +35,10 @@ const (
 type header struct {
 	Run    history.Heading   `json:"run"`
 	Round  int               `json:"round"`
-	Size   int64             `json:"size"`   // of the rounds' file up to this round
-	Sum    lines.Sum         `json:"sum"`    // its checksum
-	Layout map[string]string `json:"layout"` // of State: gob would skip a renamed field
+	Size   int64             `json:"size"`            // of the rounds' file up to this round
+	Sum    lines.Sum         `json:"sum"`             // its checksum
+	Layout map[string]string `json:"layout"`          // of State: gob would skip a renamed field
+	Early  string            `json:"early,omitempty"` // History.Early, of which the heading says nothing
 }
 
 // CheckWritable makes the folder of a checkpoint, and refuses a path that is a folder.
@@ -56,7 +57,7 @@ func CheckWritable(path string) error {
 
 // encode writes a checkpoint.
 func encode(f io.Writer, run *history.History, snap *snapshot) error {
-	head, err := json.Marshal(header{Run: history.HeadingOf(run), Round: snap.round, Size: snap.size, Sum: snap.sum, Layout: snap.states.layout()})
+	head, err := json.Marshal(header{Run: history.HeadingOf(run), Round: snap.round, Size: snap.size, Sum: snap.sum, Layout: snap.states.layout(), Early: snap.early})
 	if err != nil {
 		return err
 	}

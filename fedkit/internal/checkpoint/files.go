@@ -70,7 +70,7 @@ func Open(c Config, h *history.History, states States) (f *Files, err error) {
 }
 
 // Resume sets the States from the checkpoint, and returns its rounds: none if there is no checkpoint, whatever other files there
-// are. It calls each for every round, with all Results and Clusters, before it reads the next: what that drops takes no memory. A
+// are. Then it calls each for every round, with all Results and Clusters, before it reads the next: what that drops takes no memory. A
 // damaged checkpoint is set aside, and the previous one is used: then each begins again with round 1.
 func (f *Files) Resume(each func(*history.Record)) (rounds []history.Record, err error) {
 	if f.log == nil {
@@ -126,11 +126,11 @@ func (f *Files) load(path string, each func(*history.Record)) (rounds []history.
 	if was := c.Run.Hardware; was != f.h.Hardware && was != "" {
 		slog.Warn("fedkit: other hardware began the run, which may round differently", "checkpoint", path, "was", was, "is", f.h.Hardware)
 	}
-	if rounds, err = f.readRounds(c, each); err != nil {
-		return nil, fmt.Errorf("its rounds: %s: %w", f.log.Name(), err)
-	}
 	if err := f.states.decode(state); err != nil {
 		return nil, err
+	}
+	if rounds, err = f.readRounds(c, each); err != nil {
+		return nil, fmt.Errorf("its rounds: %s: %w", f.log.Name(), err)
 	}
 	return rounds, f.begin(len(rounds), c.Size, c.Sum)
 }
@@ -223,7 +223,7 @@ func (f *Files) stream() error {
 // snap copies the State after a round, since the next one may be interrupted halfway.
 func (f *Files) snap(round int) error {
 	copies, err := f.states.Copy()
-	f.last = &snapshot{round: round, size: f.log.Size, sum: f.log.Sum, states: copies}
+	f.last = &snapshot{round: round, size: f.log.Size, sum: f.log.Sum, states: copies, early: f.h.Early}
 	return err
 }
 

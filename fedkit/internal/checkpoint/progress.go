@@ -14,7 +14,7 @@ import (
 
 // Progress is the progress of a run, as its file has it.
 type Progress struct {
-	History *history.History // without per-client results; nil before the first round. Stopped if the run ended early
+	History *history.History // without per-client results; nil before the first round. Stopped if the run ended before its last round, unless Early says why
 	Planned int              // planned rounds; 0 if unknown
 	Running bool             // a program is writing the file
 	Updated time.Time        // when the file was last written
@@ -65,14 +65,14 @@ func planned(h *history.History) int {
 func (s *Progress) ofCheckpoint(path string) {
 	if b, err := os.ReadFile(path); err == nil {
 		if c, _, err := parse(b); err == nil {
-			s.Planned = max(s.Planned, planned(c.Run.History()))
+			s.Planned, s.History.Early = max(s.Planned, planned(c.Run.History())), c.Early
 		}
 	}
 	n := len(s.History.Rounds)
 	if s.Running && n > s.Planned { // the checkpoint with the longer plan is not written yet
 		s.Planned = 0
 	}
-	s.History.Stopped = s.Running || n < s.Planned
+	s.History.Stopped = s.Running || n < s.Planned && s.History.Early == ""
 }
 
 // isWritten reports whether a run holds the lock of a file. On a file system without locks, it is always true.

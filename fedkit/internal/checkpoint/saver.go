@@ -20,6 +20,7 @@ type snapshot struct {
 	size   int64 // of the rounds' file up to this round
 	sum    lines.Sum
 	states States // copies
+	early  string // History.Early
 }
 
 // saver writes checkpoints in the background. Its duty cycle is at most 1/60: if rounds are faster, the newest snapshot waits and
