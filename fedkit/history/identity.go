@@ -18,7 +18,7 @@ func (past *History) Differs(h *History) (fields []string) {
 	}{
 		{"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
 		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device}, {"Task", past.Task, h.Task},
-		{"Types", past.Types, h.Types},
+		{"Types", past.Types, h.Types}, {"Code of your own", own(past.Code), own(h.Code)},
 	} {
 		if f.was != f.is {
 			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))
@@ -40,6 +40,12 @@ func (past *History) Differs(h *History) (fields []string) {
 		fields = append(fields, "interceptors"+d)
 	}
 	return append(fields, config.Diff(past.Config, h.Config)...)
+}
+
+// own is the part of History.Code that is not fedkit's.
+func own(code string) string {
+	_, own, _ := strings.Cut(code, "; ")
+	return cmp.Or(own, "none")
 }
 
 // Complete returns an error that names the first option of the run, of its strategy or of an interceptor that a configuration
