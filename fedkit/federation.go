@@ -52,6 +52,8 @@ type lazyEngine struct {
 	rows   [][]int     // by the engine's client, its training rows
 	thawed *Matrix     // 1 for trained parameters and 0 for frozen ones, [1, d]; nil if none is frozen, or not yet known
 
+	lone sync.Once // see Federation.reportLone
+
 	first string           // memoized hash of the task's initial parameters
 	texts map[int][32]byte // by batch size, memoized hash of the task's StableHLO
 }
@@ -151,6 +153,19 @@ func reportSlow(what string) (over func()) {
 	return func() {
 		if !says.Stop() {
 			fmt.Fprintf(os.Stderr, "fedkit: %s: %.1f s\n", what, time.Since(begin).Seconds())
+		}
+	}
+}
+
+// reportLone reports on standard error, once per federation, a client with batches of one row, if batch normalization leaves them out.
+func (f *Federation) reportLone(s Strategy) {
+	for _, batch := range f.batches(s) {
+		i := slices.IndexFunc(f.Clients, func(c partition.Client) bool { return batch == 1 || len(c.Train)%batch == 1 })
+		if i >= 0 && task.LeavesOutOne(f.Task) {
+			f.lazy.lone.Do(func() {
+				fmt.Fprintf(os.Stderr, "fedkit: %s: client %d, with %d rows in batches of %d, has batches of one row: batch normalization leaves them out of its running statistics\n",
+					f.Task.Name, i, len(f.Clients[i].Train), batch)
+			})
 		}
 	}
 }
