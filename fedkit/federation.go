@@ -93,8 +93,8 @@ func (l *lazyEngine) open(f *Federation) (e *engine.Engine, err error) {
 	return e, err
 }
 
-// New partitions the data by the rule and makes the model's task for it. Errors: a rule that cannot be met, a client without
-// training or test rows, a model that does not fit the data, whose graphs cannot be built, or whose output for an example depends
+// New partitions the data by the rule and makes the model's task for it. Rows without a label at any of their positions are left out
+// of the clients, and Rule says how many. Errors: a rule that cannot be met, a client without training or test rows, a model that does not fit the data, whose graphs cannot be built, or whose output for an example depends
 // on other examples in evaluation or, in training, on rows that only fill a batch.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
@@ -116,12 +116,36 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}
+	if clients, out := labeledOnly(deal.Data, deal.Clients); out > 0 {
+		words += fmt.Sprintf("; %d rows without a label left out", out)
+		if deal = (&partition.Partitioned{Data: deal.Data, Clients: clients, Shared: deal.Shared}); deal.Check() != nil {
+			return nil, fmt.Errorf("of the rows with a label: %w", deal.Check())
+		}
+	}
 	made, err := makeTask(model, deal.Data)
 	if err != nil {
 		return nil, err
 	}
 	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
 		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, made), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
+}
+
+// labeledOnly returns the clients without the rows that have no label, and the number of these.
+func labeledOnly(d *datasets.Dataset, clients []partition.Client) (some []partition.Client, out int) {
+	for _, c := range clients {
+		n := len(c.Train) + len(c.Test) + len(c.Validation)
+		c.Train, c.Test, c.Validation = labeled(&d.Train, c.Train), labeled(&d.Test, c.Test), labeled(&d.Train, c.Validation)
+		some, out = append(some, c), out+n-len(c.Train)-len(c.Test)-len(c.Validation)
+	}
+	return some, out
+}
+
+// labeled returns the rows that have a label at some position, or a target.
+func labeled(s *datasets.Split, rows []int) []int {
+	if s.Width < 2 || s.Labels == nil {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return slices.Max(s.Labels[row*s.Width:(row+1)*s.Width]) < 0 })
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -330,7 +354,7 @@ func describeInterceptor(by Interceptor) (words string, err error) {
 }
 
 // WithData returns the same federation on other data of the same shape, such as a copy with changed labels; note describes the
-// difference in histories. Errors: a federation that was not made by New, data that do not fit.
+// difference in histories. Errors: a federation that was not made by New, data that do not fit, a client's row without any label.
 func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: with data: %w", err)
@@ -340,6 +364,13 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	}
 	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Tags != f.Data.Tags || !reflect.DeepEqual(d.Inputs, f.Data.Inputs) || max(1, d.Train.Width) != max(1, f.Data.Train.Width) || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
 		return nil, Invalid("data", sizes(d), "like the federation's: "+sizes(f.Data))
+	}
+	all := f.Clients
+	if f.Unseen != nil {
+		all = slices.Concat(all, f.Unseen.Clients)
+	}
+	if _, out := labeledOnly(d, all); out > 0 {
+		return nil, Invalid("data", fmt.Sprintf("%d of the clients' rows without a label", out), "with a label at some position of each, as fedkit.New needs")
 	}
 	g := *f
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)
