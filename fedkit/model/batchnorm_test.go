@@ -192,28 +192,32 @@ func TestBatchNormOfOneRow(t *testing.T) {
 		var h *fedkit.History
 		said := charttest.Capture(t, &os.Stderr, func() {
 			expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 1}))(t)
-			h = expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 10, EvalEvery: 10}))(t)
+			h = expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 20, EvalEvery: 20}))(t)
 		})
 		if said != c.said {
 			t.Errorf("%d rows, batch %d: said %q, want %q", c.rows, c.batch, said, c.said)
 		}
-		if c.batch != 1 {
-			continue
-		}
 		x, at := host(t, avg.State.X), 0
 		for _, p := range fed.Task.Params {
-			want := float32(0)
-			if p.Name == "bn1/variance" {
+			own := x[at : at+p.Size()]
+			at += p.Size()
+			least, want := float64(slices.Min(own)), 0.0
+			switch {
+			case c.batch == 32 && c.rows == 33 && p.Name == "bn1/variance": // as with 32 rows; 0.034 when the last row counted as a variance of 0
+				if math.Abs(least-0.086) > 0.003 {
+					t.Errorf("least running variance %v, want 0.086", least)
+				}
+				continue
+			case c.batch != 1 || !p.Running:
+				continue
+			case p.Name == "bn1/variance":
 				want = 1
 			}
-			for _, v := range x[at : at+p.Size()] {
-				if p.Running && math.Abs(float64(v-want)) > 1e-6 {
-					t.Fatalf("%s is %v, want %v", p.Name, v, want)
-				}
+			if most := float64(slices.Max(own)); math.Abs(least-want) > 1e-6 || math.Abs(most-want) > 1e-6 {
+				t.Errorf("%s from %v to %v, want %v", p.Name, least, most, want)
 			}
-			at += p.Size()
 		}
-		if a := h.Accuracy(); a < 0.8 { // 0.137 when such a batch was normalized by itself, to 0
+		if a := h.Accuracy(); c.batch == 1 && a < 0.85 { // 0.137 when such a batch was normalized by itself, to 0
 			t.Errorf("accuracy %v", a)
 		}
 	}
