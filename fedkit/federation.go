@@ -94,8 +94,9 @@ func (l *lazyEngine) open(f *Federation) (e *engine.Engine, err error) {
 }
 
 // New partitions the data by the rule and makes the model's task for it. Rows without a label at any of their positions are left out
-// of the clients, and Rule says how many. Errors: a rule that cannot be met, a client without training or test rows, a model that does not fit the data, whose graphs cannot be built, or whose output for an example depends
-// on other examples in evaluation or, in training, on rows that only fill a batch.
+// of the clients, and Rule says how many. Errors: a rule that cannot be met, a client without training or test rows, a model that does
+// not fit the data, whose graphs cannot be built, or whose output for an example depends on other examples in evaluation or, in
+// training, on rows that only fill a batch.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -118,8 +119,9 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	}
 	if clients, out := labeledOnly(deal.Data, deal.Clients); out > 0 {
 		words += fmt.Sprintf("; %d rows without a label left out", out)
-		if deal = (&partition.Partitioned{Data: deal.Data, Clients: clients, Shared: deal.Shared}); deal.Check() != nil {
-			return nil, fmt.Errorf("of the rows with a label: %w", deal.Check())
+		deal = &partition.Partitioned{Data: deal.Data, Clients: clients, Shared: deal.Shared}
+		if err := deal.Check(); err != nil {
+			return nil, fmt.Errorf("of the rows with a label: %w", err)
 		}
 	}
 	made, err := makeTask(model, deal.Data)

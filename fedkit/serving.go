@@ -66,7 +66,7 @@ func (r *Round) evaluate(s Strategy) {
 	}
 }
 
-// scored returns the score of the global model on all examples of a part that have a label, and each client's on its own under its served model.
+// scored returns the score of the global model on all labeled examples of a part, and each client's on its own under its served model.
 func (r *Round) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
 	if sv.Global != nil {
 		all := labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
