@@ -15,7 +15,8 @@ import (
 //	classes    Classes = k, Labels [n]; the model has k outputs
 //	values     Targets [n, t], real; t outputs
 //	tags       Tags, Targets [n, t], each 0 or 1, which do not exclude one another; t outputs
-//	positions  Classes = k, Labels [n, t] with a label, or −1 for none, at each of t > 1 positions, as in text; t·k outputs
+//	positions  Classes = k, Labels [n, t] with a label, or −1 for none, at each of t > 1 positions, as in text; t·k outputs.
+//	           Rows without any label count in nothing: fedkit.New leaves them out
 type Dataset struct {
 	Name    string  // for plots, tables and histories
 	Shape   []int   // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row

@@ -10,7 +10,7 @@ import (
 
 // Server is what the server has besides models: examples, and a machine to train on. See Federation.WithServer.
 type Server struct {
-	Rows   []int      // training rows that it holds, such as those that partition.Take leaves over; clients that hold them lose them
+	Rows   []int      // training rows that it holds, such as those that partition.Take leaves over; clients that hold them lose them; rows without labels too
 	Draw   int        // instead of Rows, how many of the clients' training rows it takes, drawn from all of them uniformly
 	Seed   uint64     // of Draw
 	Device sim.Device // what it trains on, on a simulated clock; default: it takes no time
@@ -133,6 +133,8 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 		return nil, Invalid("Federation.Server", "nil", "set by Federation.WithServer")
 	case job.StayLocal || job.Communicated != nil || job.Down != 0 || job.Up != 0:
 		return nil, Invalid("Job.StayLocal, Communicated, Down or Up", "set", "left out at the server, where nothing travels")
+	case job.Objective == nil && len(labeled(&fed.Data.Train, fed.Clients[0].Train)) < len(fed.Clients[0].Train):
+		return nil, Invalid("Job.Objective", "nil", "set at a server with rows without a label, which the task's loss cannot count")
 	case job.Local.KeepMemory:
 		return nil, Invalid("Job.Local.KeepMemory", true, "false at the server, which starts each job from an empty memory")
 	}

@@ -52,6 +52,8 @@ type lazyEngine struct {
 	rows   [][]int     // by the engine's client, its training rows
 	thawed *Matrix     // 1 for trained parameters and 0 for frozen ones, [1, d]; nil if none is frozen, or not yet known
 
+	lone sync.Once // see Federation.reportLone
+
 	first string           // memoized hash of the task's initial parameters
 	texts map[int][32]byte // by batch size, memoized hash of the task's StableHLO
 }
@@ -91,9 +93,10 @@ func (l *lazyEngine) open(f *Federation) (e *engine.Engine, err error) {
 	return e, err
 }
 
-// New partitions the data by the rule and makes the model's task for it. Errors: a rule that cannot be met, a client without
-// training or test rows, a model that does not fit the data, whose graphs cannot be built, or whose output for an example depends
-// on other examples in evaluation or, in training, on rows that only fill a batch.
+// New partitions the data by the rule and makes the model's task for it. Rows without a label at any of their positions are left out
+// of the clients, and Rule says how many. Errors: a rule that cannot be met, a client without training or test rows, a model that does
+// not fit the data, whose graphs cannot be built, or whose output for an example depends on other examples in evaluation or, in
+// training, on rows that only fill a batch.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -114,12 +117,37 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}
+	if clients, out := labeledOnly(deal.Data, deal.Clients); out > 0 {
+		words += fmt.Sprintf("; %d rows without a label left out", out)
+		deal = &partition.Partitioned{Data: deal.Data, Clients: clients, Shared: deal.Shared}
+		if err := deal.Check(); err != nil {
+			return nil, fmt.Errorf("of the rows with a label: %w", err)
+		}
+	}
 	made, err := makeTask(model, deal.Data)
 	if err != nil {
 		return nil, err
 	}
 	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
 		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, made), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
+}
+
+// labeledOnly returns the clients without the rows that have no label, and the number of these.
+func labeledOnly(d *datasets.Dataset, clients []partition.Client) (some []partition.Client, out int) {
+	for _, c := range clients {
+		n := len(c.Train) + len(c.Test) + len(c.Validation)
+		c.Train, c.Test, c.Validation = labeled(&d.Train, c.Train), labeled(&d.Test, c.Test), labeled(&d.Train, c.Validation)
+		some, out = append(some, c), out+n-len(c.Train)-len(c.Test)-len(c.Validation)
+	}
+	return some, out
+}
+
+// labeled returns the rows that have a label at some position, or a target.
+func labeled(s *datasets.Split, rows []int) []int {
+	if s.Width < 2 || s.Labels == nil {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return slices.Max(s.Labels[row*s.Width:(row+1)*s.Width]) < 0 })
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -151,6 +179,19 @@ func reportSlow(what string) (over func()) {
 	return func() {
 		if !says.Stop() {
 			fmt.Fprintf(os.Stderr, "fedkit: %s: %.1f s\n", what, time.Since(begin).Seconds())
+		}
+	}
+}
+
+// reportLone reports on standard error, once per federation, a client with batches of one row, if batch normalization leaves them out.
+func (f *Federation) reportLone(s Strategy) {
+	for _, batch := range f.batches(s) {
+		i := slices.IndexFunc(f.Clients, func(c partition.Client) bool { return batch == 1 || len(c.Train)%batch == 1 })
+		if i >= 0 && task.LeavesOutOne(f.Task) {
+			f.lazy.lone.Do(func() {
+				fmt.Fprintf(os.Stderr, "fedkit: %s: client %d, with %d rows in batches of %d, has batches of one row: batch normalization leaves them out of its running statistics\n",
+					f.Task.Name, i, len(f.Clients[i].Train), batch)
+			})
 		}
 	}
 }
@@ -315,7 +356,7 @@ func describeInterceptor(by Interceptor) (words string, err error) {
 }
 
 // WithData returns the same federation on other data of the same shape, such as a copy with changed labels; note describes the
-// difference in histories. Errors: a federation that was not made by New, data that do not fit.
+// difference in histories. Errors: a federation that was not made by New, data that do not fit, a client's row without any label.
 func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: with data: %w", err)
@@ -325,6 +366,13 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	}
 	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Tags != f.Data.Tags || !reflect.DeepEqual(d.Inputs, f.Data.Inputs) || max(1, d.Train.Width) != max(1, f.Data.Train.Width) || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
 		return nil, Invalid("data", sizes(d), "like the federation's: "+sizes(f.Data))
+	}
+	all := f.Clients
+	if f.Unseen != nil {
+		all = slices.Concat(all, f.Unseen.Clients)
+	}
+	if _, out := labeledOnly(d, all); out > 0 {
+		return nil, Invalid("data", fmt.Sprintf("%d of the clients' rows without a label", out), "with a label at some position of each, as fedkit.New needs")
 	}
 	g := *f
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)

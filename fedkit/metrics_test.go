@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
@@ -155,6 +156,86 @@ func TestMetricsOfEveryKind(t *testing.T) {
 		if !same(s.Metrics["loss"], s.Loss) || !math.IsNaN(float64(s.Metrics["spoils"])) {
 			t.Errorf("loss %v, metrics %v", s.Loss, s.Metrics)
 		}
+	}
+}
+
+// A mean over clients weights a metric by what it is of: the mean recall of a class is that of all its test examples together, 0.833 of
+// class 5 (0.368 if clients counted by all their examples), and the weights survive a file. A history without them is read as before.
+func TestMeansWeightMetrics(t *testing.T) {
+	d := datasets.Digits()
+	fed := expect.Value(fedkit.New(d, partition.Dirichlet{Clients: 20, Alpha: 0.1, Seed: 1}, model.MLP(32)))(t)
+	s := &strategy.LocalOnly{Local: fedkit.Local{Epochs: 1, Batch: 32, LR: 0.1}}
+	o := fedkit.Options{Rounds: 20, EvalEvery: 20, Metrics: append(metric.PerClass(10), metric.MacroF1{}, metric.TokenAccuracy{})}
+	h := expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
+	path := filepath.Join(t.TempDir(), "h.json")
+	expect.OK(t, h.Save(path))
+	last := expect.Value(fedkit.Load(path))(t).Last()
+	if !reflect.DeepEqual(last.Mean(), h.Last().Mean()) {
+		t.Error("another mean after a file")
+	}
+	mean := last.Mean()
+	for class := range 10 {
+		name, right, all := metric.Recall{Class: class}.String(), 0.0, 0.0
+		for c, score := range last.Scores {
+			p := expect.Value(fed.Predict(t.Context(), s.State.W.Take(c), datasets.TestPart, fed.Clients[c].Test))(t)[0]
+			n := 0.0
+			for i, answer := range p.Classes() {
+				if p.Labels[i] == int32(class) {
+					n++
+					if answer == p.Labels[i] {
+						right++
+					}
+				}
+			}
+			all += n
+			if w, is := score.Weights[name]; is != (n > 0 && n != float64(score.Examples)) || is && float64(w) != n {
+				t.Errorf("client %d: weight of %s is %v, want %v of %d examples", c, name, w, n, score.Examples)
+			}
+		}
+		if got := float64(mean.Metrics[name]); math.Abs(got-right/all) > 1e-12 {
+			t.Errorf("%s: mean %v, want %v of %v", name, got, right/all, all)
+		}
+	}
+	if got := float64(mean.Metrics["recall of class 5"]); math.Abs(got-0.833) > 0.03 {
+		t.Errorf("recall of class 5: %v", got)
+	}
+	if !same(mean.Metrics["token accuracy"], mean.Accuracy) {
+		t.Errorf("accuracy %v, of labels %v", mean.Accuracy, mean.Metrics["token accuracy"])
+	}
+	old, n := 0.0, 0.0
+	for c := range last.Scores {
+		score := &last.Scores[c]
+		if v := float64(score.Metrics["recall of class 5"]); !math.IsNaN(v) {
+			old, n = old+v*float64(score.Examples), n+float64(score.Examples)
+		}
+		score.Weights = nil
+	}
+	if got := float64(last.Mean().Metrics["recall of class 5"]); math.Abs(got-old/n) > 1e-12 {
+		t.Errorf("recall of class 5 without weights: %v, want %v", got, old/n)
+	}
+}
+
+// heavy is a metric with a weight.
+type heavy float64
+
+func (heavy) String() string                         { return "heavy" }
+func (heavy) Measure(p *fedkit.Predictions) float64  { return 1 }
+func (h heavy) Weight(p *fedkit.Predictions) float64 { return float64(h) }
+
+// A weight that is no weight ends the run by the metric's name; one of 0 counts in no mean.
+func TestWeightsOfMetrics(t *testing.T) {
+	fed := federation(t, datasets.Digits(), model.MLP())
+	run := func(w float64) (*fedkit.History, error) {
+		s := &strategy.FedAvg{Local: fedkit.Local{Batch: 32, LR: 0.1}}
+		return fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1, Metrics: []fedkit.Metric{heavy(w)}})
+	}
+	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if _, err := run(w); err == nil || !strings.Contains(err.Error(), "round 1: evaluate: invalid: metric heavy: Weight = ") {
+			t.Errorf("weight %v: error %v", w, err)
+		}
+	}
+	if m := expect.Value(run(0))(t).Last().Mean(); !math.IsNaN(float64(m.Metrics["heavy"])) {
+		t.Errorf("mean %v of clients without weight, want NaN", m.Metrics)
 	}
 }
 

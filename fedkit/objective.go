@@ -117,7 +117,7 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 		b.reported = trained
 	}
 	for _, loss := range []*graph.Node{trained, b.reported} { // any other shape would mix clients, or count padding
-		if want := in.Y.Shape().Dimensions; loss == nil || !slices.Equal(loss.Shape().Dimensions, want) {
+		if want := in.Used.Shape().Dimensions; loss == nil || !slices.Equal(loss.Shape().Dimensions, want) {
 			var got any = "nil"
 			if loss != nil {
 				got = loss.Shape().Dimensions

@@ -3,6 +3,7 @@ package fedkit
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -325,6 +326,15 @@ type Metric interface {
 	Measure(p *Predictions) float64
 }
 
+// WeightedMetric is a metric of some of the examples, or of parts of them: the recall of a class, say. Without this interface, a
+// mean over clients weights a client's figure by all its examples.
+type WeightedMetric interface {
+	Metric
+	// Weight returns the weight of the figure in means over clients, ≥ 0: how many examples, positions or tags it is of, its
+	// denominator. It must not change p, which Measure gets next.
+	Weight(p *Predictions) float64
+}
+
 // checkMetrics refuses metrics that are nil, or whose names are empty or duplicate.
 func checkMetrics(metrics []Metric) error {
 	seen := map[string]bool{}
@@ -342,30 +352,43 @@ func checkMetrics(metrics []Metric) error {
 	return nil
 }
 
-// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part.
-func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) map[string]Float {
+// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part, and the
+// weights of those whose weight is not the number of examples.
+func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) (values, weights map[string]Float) {
 	if len(r.opts.Metrics) == 0 || len(rows) == 0 || r.err != nil {
-		return nil
+		return nil, nil
 	}
-	values := map[string]Float{}
+	values = map[string]Float{}
 	for _, m := range r.opts.Metrics {
 		own := make([][]float32, len(at))
 		for i, j := range at {
 			own[i] = append(own[i], s.Outputs[0][j]...)
 		}
 		p := r.Fed.predictions(part, rows, own)
-		v, err := measured(m, &p)
+		n := float64(len(rows))
+		v, weight, err := measured(m, &p, n)
 		if err != nil {
 			r.Fail(err)
-			return nil
+			return nil, nil
 		}
 		values[m.String()] = Float(v)
+		if weight != n && !math.IsNaN(v) { // in no mean
+			if weights == nil {
+				weights = map[string]Float{}
+			}
+			weights[m.String()] = Float(weight)
+		}
 	}
-	return values
+	return values, weights
 }
 
-// measured turns a panic in a metric into an error.
-func measured(m Metric, p *Predictions) (v float64, err error) {
+// measured returns a metric's value and weight, n by default. A panic becomes an error.
+func measured(m Metric, p *Predictions, n float64) (v, weight float64, err error) {
 	defer fault.Recovered("metric "+m.String(), &err)
-	return m.Measure(p), nil
+	if w, is := m.(WeightedMetric); is {
+		if n = w.Weight(p); !(n >= 0) || math.IsInf(n, 0) {
+			return 0, 0, Invalid("metric "+m.String()+": Weight", n, "a number ≥ 0")
+		}
+	}
+	return m.Measure(p), n, nil
 }

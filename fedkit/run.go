@@ -158,6 +158,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		return nil, err
 	}
 	u.claims = claimsOf(all, u.states, o.Checkpoint)
+	fed.reportLone(s)
 	return u, u.claim()
 }
 

@@ -66,15 +66,16 @@ func (r *Round) evaluate(s Strategy) {
 	}
 }
 
-// scored returns the score of the global model on all examples of a part, and each client's on its own under its served model.
+// scored returns the score of the global model on all labeled examples of a part, and each client's on its own under its served model.
 func (r *Round) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
 	if sv.Global != nil {
-		all := r.Fed.partRows(part)
+		all := labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
 		s := r.scores(sv.Global, part, engine.Evaluation{Rows: all})
 		if s == nil {
 			return nil, nil
 		}
 		score := r.score(s, part, sequence(len(all)), all)
+		score.Weights = nil // for means over clients
 		global = &score
 		if sv.Models == nil { // one model for all: every client's examples have been scored
 			place := make([]int, r.Fed.Data.Part(part).Len())
@@ -252,7 +253,9 @@ func (r *Round) scores(models *Matrix, part datasets.Part, v engine.Evaluation) 
 // score averages s over the examples at the given positions, which are the given rows of a part.
 func (r *Round) score(s *engine.Scores, part datasets.Part, at, rows []int) Score {
 	loss, accuracy := s.Mean(0, at)
-	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, part, at, rows)}
+	score := Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows)}
+	score.Metrics, score.Weights = r.measure(s, part, at, rows)
+	return score
 }
 
 // Check refuses a Serving that does not suit m clients and models of d parameters. Runs check what strategies serve.

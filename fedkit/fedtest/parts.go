@@ -210,6 +210,7 @@ func sameStep(o fedkit.ServerOptimizer) error {
 //
 //   - it has a name;
 //   - it is the same number again, and for the same examples in another order;
+//   - the weight of a fedkit.WeightedMetric is a number ≥ 0;
 //   - one example, and a regression, which has no labels, do not make it panic: a figure that is not defined is NaN.
 func TestMetric(m fedkit.Metric) error {
 	return hold(m, []trial[fedkit.Metric]{
@@ -225,6 +226,12 @@ func TestMetric(m fedkit.Metric) error {
 		}},
 		{"order", func(fedkit.Metric) error {
 			return sameFigure("the examples in another order", m.Measure(predictions(40, true)), m.Measure(predictions(40, false)))
+		}},
+		{"weight", func(fedkit.Metric) error {
+			if w, is := m.(fedkit.WeightedMetric); is && !(w.Weight(predictions(40, false)) >= 0) {
+				return errors.New("the method Weight returns no number ≥ 0")
+			}
+			return nil
 		}},
 		{"one example", func(fedkit.Metric) error { m.Measure(predictions(1, false)); return nil }},
 		{"regression", func(fedkit.Metric) error {

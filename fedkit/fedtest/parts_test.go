@@ -43,7 +43,7 @@ func TestOwnParts(t *testing.T) {
 	} {
 		expect.OK(t, fedtest.TestClusterer(c))
 	}
-	for _, m := range append(metric.PerClass(2), metric.MacroF1{}, metric.ExpectedCalibrationError{}) {
+	for _, m := range append(metric.PerClass(2), metric.MacroF1{}, metric.ExpectedCalibrationError{}, metric.TokenAccuracy{}) {
 		expect.OK(t, fedtest.TestMetric(m))
 	}
 	for _, r := range []sim.Rule{
@@ -182,6 +182,7 @@ func TestMetricAndDevicesFlaws(t *testing.T) {
 	} {
 		expect.Outcome(t, want)(fedtest.TestMetric(metric.Func("mine", f)))
 	}
+	expect.Error(t, "weight: the method Weight returns no number")(fedtest.TestMetric(light{}))
 	expect.Error(t, "name: the method String returns nothing")(fedtest.TestMetric(metric.Func("", func(*fedkit.Predictions) float64 { return 0 })))
 	expect.Error(t, "devices: it drew 3 devices, want 4")(fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return make([]sim.Device, 3), nil }), 4))
 	expect.Error(t, "devices: device 0: ")(fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return []sim.Device{{Drop: 1}}, nil }), 1))
@@ -204,3 +205,8 @@ func ExampleTestAggregator() {
 
 // first is whatever the first client sent.
 func first(u *fedkit.Matrix, _ []float64) *fedkit.Matrix { return u.Take(0) }
+
+// light is a metric with a negative weight.
+type light struct{ metric.TokenAccuracy }
+
+func (light) Weight(*fedkit.Predictions) float64 { return -1 }

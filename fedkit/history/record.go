@@ -84,9 +84,10 @@ func (r *Record) Clients() []int {
 type Score struct {
 	Loss     Float `json:"loss"`     // mean over the examples, natural logarithm
 	Accuracy Float `json:"accuracy"` // share of the examples whose label is predicted, in [0, 1]
-	Examples int   `json:"examples"` // number of examples; 0 if the client has none, and then there is no loss or accuracy
+	Examples int   `json:"examples"` // number of examples, of those with a label; 0 if the client has none, and then there is no loss or accuracy
 
 	Metrics map[string]Float `json:"metrics,omitempty"` // those of fedkit.Options.Metrics by name; nil if Examples is 0
+	Weights map[string]Float `json:"weights,omitempty"` // of a client's metrics in means, by name, if not Examples: see fedkit.WeightedMetric
 }
 
 // Absence is a client without a result in the round: a straggler, a dropout or an excluded client.
@@ -155,8 +156,8 @@ func (r *Record) Score() *Score {
 }
 
 // Mean returns the mean over all clients' own test examples, each example counted once. A metric is the mean of the clients'
-// values, weighted by their numbers of examples; clients without a value, or with NaN, are left out. It is nil if the round was
-// not evaluated, or no client has a test example.
+// values, weighted by the numbers of examples that it is of (Score.Weights, else Score.Examples); clients without a value, or with
+// NaN, are left out. It is nil if the round was not evaluated, or no client has a test example.
 func (r *Record) Mean() *Score {
 	if r.Scores == nil && r.Summary != nil {
 		return r.Summary.Mean
@@ -202,8 +203,11 @@ func meanMetrics(scores []Score) (mean map[string]Float) {
 			if mean == nil {
 				mean = map[string]Float{}
 			}
-			n := Float(s.Examples)
-			if math.IsNaN(float64(v)) {
+			n, own := s.Weights[name]
+			if !own {
+				n = Float(s.Examples)
+			}
+			if math.IsNaN(float64(v)) || n == 0 {
 				n, v = 0, 0 // NaN if no client has a value
 			}
 			mean[name] += n * v

@@ -34,12 +34,14 @@ func (ExpectedCalibrationError) LowerIsBetter() bool { return true }
 // Check implements fedkit.Checker.
 func (ExpectedCalibrationError) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
 
+// Weight implements fedkit.WeightedMetric: the number of labels.
+func (ExpectedCalibrationError) Weight(p *fedkit.Predictions) float64 {
+	return float64(len(labeled(p).Labels))
+}
+
 // Measure implements fedkit.Metric. It is NaN without labels, or if an output is NaN.
 func (e ExpectedCalibrationError) Measure(p *fedkit.Predictions) float64 {
-	p, ok := labeled(p)
-	if !ok {
-		return math.NaN()
-	}
+	p = labeled(p)
 	bins := float64(fedkit.Defaults(e).Bins)
 	gap := map[float64]float64{} // by bin, |B| (acc − conf)
 	for i, c := range p.Classes() {

@@ -2,7 +2,6 @@ package metric
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"fedkit.example/fedkit"
@@ -23,12 +22,12 @@ func (MacroF1) String() string { return "macro F1" }
 // Check implements fedkit.Checker.
 func (MacroF1) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
 
+// Weight implements fedkit.WeightedMetric: the number of labels.
+func (MacroF1) Weight(p *fedkit.Predictions) float64 { return float64(len(labeled(p).Labels)) }
+
 // Measure implements fedkit.Metric. It is NaN without labels.
 func (MacroF1) Measure(p *fedkit.Predictions) float64 {
-	p, ok := labeled(p)
-	if !ok {
-		return math.NaN()
-	}
+	p = labeled(p)
 	right, seen := map[int32]int{}, map[int32]int{} // TP, and 2 TP + FP + FN
 	for i, c := range p.Classes() {
 		seen[c]++

@@ -27,18 +27,15 @@ func (f function) Check(*fedkit.Federation, int) error {
 	return nil
 }
 
-// labeled returns the entries that have a label, and whether there are any. Without one, a metric of labels is NaN.
-func labeled(p *fedkit.Predictions) (*fedkit.Predictions, bool) {
-	if len(p.Labels) != len(p.Outputs) {
-		return nil, false
-	}
+// labeled returns the entries that have a label. Without any, a metric of labels is NaN: 0/0.
+func labeled(p *fedkit.Predictions) *fedkit.Predictions {
 	some := &fedkit.Predictions{}
 	for i, l := range p.Labels {
-		if l >= 0 { // else a position without a label
+		if l >= 0 && len(p.Labels) == len(p.Outputs) { // else a position without a label
 			some.Labels, some.Outputs = append(some.Labels, l), append(some.Outputs, p.Outputs[i])
 		}
 	}
-	return some, len(some.Labels) > 0
+	return some
 }
 
 // needsLabels refuses a regression, and tags.

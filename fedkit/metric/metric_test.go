@@ -47,9 +47,9 @@ func TestUndefined(t *testing.T) {
 		"a regression": {Outputs: [][]float32{{1}}, Targets: []float32{1}},
 		"no outputs":   {Labels: []int32{1}},
 	} {
-		for _, m := range append(metric.PerClass(2), metric.MacroF1{}, metric.ExpectedCalibrationError{}) {
-			if v := m.Measure(p); !math.IsNaN(v) {
-				t.Errorf("%s of %s = %v, want NaN", m, name, v)
+		for _, m := range append(metric.PerClass(2), metric.MacroF1{}, metric.ExpectedCalibrationError{}, metric.TokenAccuracy{}) {
+			if v, n := m.Measure(p), m.(fedkit.WeightedMetric).Weight(p); !math.IsNaN(v) || n != 0 {
+				t.Errorf("%s of %s = %v of %v, want NaN of 0", m, name, v, n)
 			}
 		}
 	}
@@ -58,10 +58,22 @@ func TestUndefined(t *testing.T) {
 	}
 }
 
+// Entries without a label count neither in a value nor in its weight.
+func TestEntriesWithoutLabels(t *testing.T) {
+	p := &fedkit.Predictions{Outputs: [][]float32{{0, 1}, {1, 0}, {0, 1}, {1, 0}, {0, 1}}, Labels: []int32{1, 1, -1, 0, -1}}
+	for m, want := range map[fedkit.WeightedMetric][2]float64{
+		metric.TokenAccuracy{}: {2. / 3, 3}, metric.MacroF1{}: {2. / 3, 3}, metric.Recall{Class: 1}: {1. / 2, 2}, metric.Recall{Class: 0}: {1, 1},
+	} {
+		if v, n := m.Measure(p), m.Weight(p); math.Abs(v-want[0]) > 1e-12 || n != want[1] {
+			t.Errorf("%s is %v of %v, want %v", m, v, n, want)
+		}
+	}
+}
+
 // The names of any two metrics differ if their values do.
 func TestNames(t *testing.T) {
 	for want, m := range map[string]fedkit.Metric{
-		"macro F1": metric.MacroF1{}, "recall of class 3": metric.Recall{Class: 3}, "top": metric.Func("top", nil),
+		"macro F1": metric.MacroF1{}, "token accuracy": metric.TokenAccuracy{}, "recall of class 3": metric.Recall{Class: 3}, "top": metric.Func("top", nil),
 		"ECE": metric.ExpectedCalibrationError{Bins: 15}, "ECE, 10 bins": metric.ExpectedCalibrationError{Bins: 10},
 	} {
 		if m.String() != want {

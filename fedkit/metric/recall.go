@@ -2,7 +2,6 @@ package metric
 
 import (
 	"fmt"
-	"math"
 
 	"fedkit.example/fedkit"
 )
@@ -42,11 +41,20 @@ func (r Recall) Check(fed *fedkit.Federation, _ int) error {
 
 // Measure implements fedkit.Metric.
 func (r Recall) Measure(p *fedkit.Predictions) float64 {
-	p, ok := labeled(p)
-	if !ok {
-		return math.NaN()
-	}
-	right, all := 0, 0
+	right, all := r.count(p)
+	return right / all
+}
+
+// Weight implements fedkit.WeightedMetric: the number of examples of the class, so that a mean over clients is the recall of all
+// their examples together.
+func (r Recall) Weight(p *fedkit.Predictions) float64 {
+	_, all := r.count(p)
+	return all
+}
+
+// count returns TP_c and TP_c + FN_c.
+func (r Recall) count(p *fedkit.Predictions) (right, all float64) {
+	p = labeled(p)
 	for i, c := range p.Classes() {
 		if int(p.Labels[i]) == r.Class {
 			all++
@@ -55,5 +63,5 @@ func (r Recall) Measure(p *fedkit.Predictions) float64 {
 			}
 		}
 	}
-	return float64(right) / float64(all)
+	return right, all
 }

@@ -26,8 +26,19 @@ func (TagF1) Check(fed *fedkit.Federation, _ int) error {
 }
 
 // Measure implements fedkit.Metric. It is NaN without tags.
-func (TagF1) Measure(p *fedkit.Predictions) float64 {
-	right, seen := 0.0, 0.0 // TP, and 2 TP + FP + FN
+func (t TagF1) Measure(p *fedkit.Predictions) float64 {
+	right, seen := t.count(p)
+	return 2 * right / seen
+}
+
+// Weight implements fedkit.WeightedMetric: 2 TP + FP + FN, so that a mean over clients is the F1 of all their tags together.
+func (t TagF1) Weight(p *fedkit.Predictions) float64 {
+	_, seen := t.count(p)
+	return seen
+}
+
+// count returns TP, and 2 TP + FP + FN.
+func (TagF1) count(p *fedkit.Predictions) (right, seen float64) {
 	eachTarget(p, func(_ int, out, y float64) {
 		if out > 0 {
 			seen++
@@ -39,7 +50,7 @@ func (TagF1) Measure(p *fedkit.Predictions) float64 {
 			}
 		}
 	})
-	return 2 * right / seen
+	return right, seen
 }
 
 // R2 is the coefficient of determination, the mean over targets j of

@@ -30,6 +30,17 @@ func TestTargetsAgainstScikitLearn(t *testing.T) {
 			t.Errorf("case %d: F1 %v and R² %v, want %v and %v", i, f1, r2, c.F1, c.R2)
 		}
 	}
+	for i, c := range cases { // two clients
+		n, cut, sum, weight := len(c.Outputs[0]), len(c.Outputs)/3, 0.0, 0.0
+		for _, p := range []*fedkit.Predictions{{Outputs: c.Outputs[:cut], Targets: c.Tags[:cut*n]}, {Outputs: c.Outputs[cut:], Targets: c.Tags[cut*n:]}} {
+			if w := (metric.TagF1{}).Weight(p); w > 0 {
+				sum, weight = sum+w*metric.TagF1{}.Measure(p), weight+w
+			}
+		}
+		if math.Abs(sum/weight-c.F1) > 1e-12 {
+			t.Errorf("case %d: mean of F1 over two clients is %v, want %v", i, sum/weight, c.F1)
+		}
+	}
 	for _, m := range []fedkit.Metric{metric.TagF1{}, metric.R2{}} {
 		expect.OK(t, fedtest.TestMetric(m))
 		for _, p := range []*fedkit.Predictions{{}, {Outputs: [][]float32{{-1}}, Targets: []float32{0}}, {Outputs: [][]float32{{1}}, Labels: []int32{0}}} {

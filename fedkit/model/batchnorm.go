@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/task"
 	. "github.com/gomlx/gomlx/core/graph"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
@@ -18,6 +19,9 @@ import (
 // In training, m and v are the mean and the variance of the n values of a channel in the batch, of examples only: rows that fill a
 // batch do not count. In evaluation they are mean and variance, running values that are shared or personal with their layer: see
 // fedkit.Param. As in PyTorch, n−1 instead of n makes the running variance unbiased.
+//
+// A batch of a single value, as a batch of one row has without pixels, has no variance. PyTorch refuses it. Here, m and v are then mean
+// and variance, as in evaluation, which stay what they are. A run that has such batches says so.
 type BatchNorm struct {
 	Momentum float64 `range:"(0,1]" default:"0.1"`    // c, weight of a new batch, as in PyTorch; Keras has 0.01
 	Epsilon  float64 `range:"(0,inf)" default:"1e-5"` // ε
@@ -94,6 +98,12 @@ func (n BatchNorm) normalized(t *fedkit.Training, x, scale, offset, mean, varian
 		v = per(squares, count)
 		running := func(was, now *Node) *Node { return Add(MulScalar(was, 1-n.Momentum), MulScalar(now, n.Momentum)) }
 		nextMean, nextVariance = running(mean, m), running(variance, per(squares, AddScalar(count, -1)))
+		if pixels == 1 { // a batch may have a single value
+			task.LeaveOutOne(t)
+			several := BroadcastToDims(InsertAxes(GreaterThan(count, OnesLike(count)), -1), mean.Shape().Dimensions...)
+			m, v = Where(several, m, mean), Where(several, v, MaxScalar(variance, 0))
+			nextMean, nextVariance = Where(several, nextMean, mean), Where(several, nextVariance, variance)
+		}
 	}
 	factor := Div(channels(scale), Sqrt(AddScalar(channels(v), n.Epsilon)))
 	return Add(Mul(Sub(x, channels(m)), factor), channels(offset)), nextMean, nextVariance

@@ -2,18 +2,22 @@ package model_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
@@ -32,7 +36,7 @@ func (n normalizedNet) at(l int) (from int) {
 	return from
 }
 
-// loss is the mean cross entropy of a batch in training mode; m and v are the batch's statistics.
+// loss is the mean cross entropy of a batch in training mode; m and v are the batch's statistics or, of a batch of one row, the running ones.
 func (n normalizedNet) loss(w []float64, x [][]float64, y []int) (loss float64, m, v []float64) {
 	h := make([][]float64, len(x))
 	m, v = make([]float64, n.hidden), make([]float64, n.hidden)
@@ -47,6 +51,10 @@ func (n normalizedNet) loss(w []float64, x [][]float64, y []int) (loss float64, 
 		for j := range v {
 			v[j] += (h[b][j] - m[j]) * (h[b][j] - m[j]) / float64(len(x))
 		}
+	}
+	if len(x) == 1 {
+		copy(m, w[n.at(4):n.at(5)])
+		copy(v, w[n.at(5):n.at(6)])
 	}
 	for b := range x {
 		out := slices.Clone(w[n.at(7):])
@@ -80,8 +88,12 @@ func (n normalizedNet) train(fed *fedkit.Federation, client int, w []float64, l 
 		}
 		g := fd.Gradient(nil, func(w []float64) float64 { loss, _, _ := n.loss(w, x, y); return loss }, w, &fd.Settings{Formula: fd.Central})
 		_, m, v := n.loss(w, x, y)
-		floats.Scale(float64(len(x))/max(1, float64(len(x)-1)), v)
-		floats.AddScaled(w, -l.LR, g) // of the running values it is 0
+		clear(g[n.at(4):n.at(6)]) // of the running values
+		floats.AddScaled(w, -l.LR, g)
+		if len(x) == 1 {
+			continue
+		}
+		floats.Scale(float64(len(x))/float64(len(x)-1), v)
 		for j := range m {
 			mean, variance := &w[n.at(4)+j], &w[n.at(5)+j]
 			*mean, *variance = 0.9**mean+0.1*m[j], 0.9**variance+0.1*v[j]
@@ -147,6 +159,67 @@ func TestBatchNormAgainstFloat64(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A batch of one row has no variance. It trains with the running statistics, which stay what they are, and a run says so once. With
+// pixels it has a variance.
+func TestBatchNormOfOneRow(t *testing.T) {
+	images := func(*datasets.Dataset) (*fedkit.Task, error) {
+		params := append(model.BatchNorm{}.Params("bn", 1), fedkit.Param{Name: "w", Shape: []int{64, 10}}, fedkit.Param{Name: "b", Shape: []int{10}})
+		return &fedkit.Task{Name: "images", Params: params, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
+			return model.Dense(model.Flatten(model.BatchNorm{}.Of(x, p[0], p[1], p[2], p[3])), p[4], p[5])
+		}}, nil
+	}
+	alone := "fedkit: BN-MLP-32: client 0, with %s, has batches of one row: batch normalization leaves them out of its running statistics\n"
+	for _, c := range []struct {
+		batch, rows int
+		model       fedkit.Model
+		said        string
+	}{
+		{1, 32, model.BatchNormMLP(32), fmt.Sprintf(alone, "32 rows in batches of 1")},
+		{32, 33, model.BatchNormMLP(32), fmt.Sprintf(alone, "33 rows in batches of 32")},
+		{32, 32, model.BatchNormMLP(32), ""},
+		{fedkit.FullBatch, 33, model.BatchNormMLP(32), ""},
+		{32, 33, images, ""},
+	} {
+		var rule partition.Given
+		for i := range 20 {
+			rule = append(rule, partition.Client{Train: engine.Sequence(60 * (i + 1))[60*i : 60*i+c.rows], Test: []int{i}})
+		}
+		fed := federation(t, datasets.Digits(), rule, c.model)
+		avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: c.batch, LR: 0.05}}
+		var h *fedkit.History
+		said := charttest.Capture(t, &os.Stderr, func() {
+			expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 1}))(t)
+			h = expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 20, EvalEvery: 20}))(t)
+		})
+		if said != c.said {
+			t.Errorf("%d rows, batch %d: said %q, want %q", c.rows, c.batch, said, c.said)
+		}
+		x, at := host(t, avg.State.X), 0
+		for _, p := range fed.Task.Params {
+			own := x[at : at+p.Size()]
+			at += p.Size()
+			least, want := float64(slices.Min(own)), 0.0
+			switch {
+			case c.batch == 32 && c.rows == 33 && p.Name == "bn1/variance": // as with 32 rows; 0.034 when the last row counted as a variance of 0
+				if math.Abs(least-0.086) > 0.003 {
+					t.Errorf("least running variance %v, want 0.086", least)
+				}
+				continue
+			case c.batch != 1 || !p.Running:
+				continue
+			case p.Name == "bn1/variance":
+				want = 1
+			}
+			if most := float64(slices.Max(own)); math.Abs(least-want) > 1e-6 || math.Abs(most-want) > 1e-6 {
+				t.Errorf("%s from %v to %v, want %v", p.Name, least, most, want)
+			}
+		}
+		if a := h.Accuracy(); c.batch == 1 && a < 0.85 { // 0.137 when such a batch was normalized by itself, to 0
+			t.Errorf("accuracy %v", a)
+		}
 	}
 }
 

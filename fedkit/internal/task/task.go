@@ -57,7 +57,8 @@ type Task struct {
 	// client axis; each program trains one client.
 	Store *mlmodel.Store
 
-	asks, draws bool // whether Forward calls TrainingOf, and draws random numbers then; set by Prepare
+	asks, draws  bool // whether Forward calls TrainingOf, and draws random numbers then; set by Prepare
+	leavesOutOne bool // see LeaveOutOne
 }
 
 // Param is one tensor of a model: a layer's weights or biases, or a running value.

@@ -107,6 +107,16 @@ func (t *Task) training(key, used *graph.Node, p []*graph.Node, x *graph.Node) (
 	return now, t.Forward(p, x), func() (*graph.Node, []*graph.Node) { return penalty(), now.next }
 }
 
+// LeaveOutOne notes that running values of the model do not count batches of one row.
+func LeaveOutOne(t *Training) {
+	if !t.task.leavesOutOne { // later builds than that of Prepare may be concurrent
+		t.task.leavesOutOne = true
+	}
+}
+
+// LeavesOutOne reports what LeaveOutOne noted.
+func LeavesOutOne(t *Task) bool { return t.leavesOutOne }
+
 // Running returns the name of the first running value, or "".
 func Running(t *Task) string {
 	for _, p := range t.Params {
