@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"image"
 	"image/color"
+	"slices"
 )
 
 // shown is a decoded image whose pixels are opaque, turned as its EXIF orientation says: from 1, upright, to 8.
@@ -46,18 +47,22 @@ func (s shown) At(x, y int) color.Color {
 
 // orientation returns that of EXIF data, in the form of TIFF, in the first 64 KiB of a PNG or JPEG file; 1: it has none.
 func orientation(file []byte) int {
-	file = file[:min(len(file), 1<<16)]
-	for mark, order := range map[string]binary.ByteOrder{"II*\x00": binary.LittleEndian, "MM\x00*": binary.BigEndian} {
-		_, tiff, found := bytes.Cut(file, []byte("Exif\x00\x00"+mark))
-		if !found {
-			_, tiff, found = bytes.Cut(file, []byte("eXIf"+mark))
+	for _, mark := range []string{"Exif\x00\x00", "eXIf"} {
+		_, tiff, _ := bytes.Cut(file[:min(len(file), 1<<16)], []byte(mark))
+		order := binary.ByteOrder(binary.LittleEndian)
+		if bytes.HasPrefix(tiff, []byte("MM")) {
+			order = binary.BigEndian
 		}
-		if len(tiff) < 4 {
+		if len(tiff) < 8 || order.Uint16(tiff[2:]) != 42 {
 			continue
 		}
-		for at := int(order.Uint32(tiff)) - len(mark) + 2; at >= 0 && at+12 <= len(tiff); at += 12 { // entries: a tag, a type, a count, a value
-			if v := order.Uint16(tiff[at+8:]); order.Uint16(tiff[at:]) == 0x0112 && v >= 1 && v <= 8 {
-				return int(v)
+		tags := tiff[min(uint64(order.Uint32(tiff[4:])), uint64(len(tiff))):]
+		if len(tags) < 2 {
+			continue
+		}
+		for tag := range slices.Chunk(tags[2:min(2+12*int(order.Uint16(tags)), len(tags))], 12) { // its number, a type, a count, a value
+			if len(tag) == 12 && order.Uint16(tag) == 0x0112 {
+				return min(max(1, int(order.Uint16(tag[8:]))), 8)
 			}
 		}
 	}

@@ -40,8 +40,8 @@ type NPY struct {
 
 // Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale
 // for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, a label is not in
-// [0, 65536) or only test rows have it, and says where: rows and values count from 0, as in NumPy. Memory is at most a fixed multiple of what the
-// files hold, whatever shapes they claim to have.
+// [0, 65536), and says where: rows and values count from 0, as in NumPy; and if only test rows have a label. Memory is at most a
+// fixed multiple of what the files hold, whatever shapes they claim to have.
 func (a NPY) Make() (*Dataset, error) {
 	if err := a.check(); err != nil {
 		return nil, err
@@ -154,6 +154,9 @@ func sayOdd[T int32 | float32](file string, y []T, t int) {
 	if targets {
 		taken = "targets of a regression"
 	}
+	if t > 1 {
+		taken += fmt.Sprintf(" in each of %d columns", t)
+	}
 	switch {
 	case y == nil:
 		return
@@ -166,5 +169,5 @@ func sayOdd[T int32 | float32](file string, y []T, t int) {
 	default:
 		return
 	}
-	fmt.Fprintf(os.Stderr, "datasets: %s: %d different whole numbers, %d in a row, were taken for %s; %s\n", file, len(seen), t, taken, other)
+	fmt.Fprintf(os.Stderr, "datasets: %s: %d different whole numbers were taken for %s; %s\n", file, len(seen), taken, other)
 }

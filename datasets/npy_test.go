@@ -121,11 +121,11 @@ func TestNPYSays(t *testing.T) {
 		outputs []int
 	}{
 		{NPY{Y: "y.npy"}, "", []int{2}},
-		{NPY{Y: "gap.npy"}, "3 different whole numbers, 1 in a row, were taken for labels of 301 classes; np.unique(y, return_inverse=True)[1] makes labels", []int{301}},
-		{NPY{Y: "whole.npy"}, "3 different whole numbers, 1 in a row, were taken for targets of a regression; y.astype(int) makes them labels", []int{1}},
+		{NPY{Y: "gap.npy"}, "3 different whole numbers were taken for labels of 301 classes; np.unique(y, return_inverse=True)[1] makes labels", []int{301}},
+		{NPY{Y: "whole.npy"}, "3 different whole numbers were taken for targets of a regression; y.astype(int) makes them labels", []int{1}},
 		{NPY{Y: "real.npy"}, "", []int{1}},
-		{NPY{Y: "single.npy"}, "2 different whole numbers, 2 in a row, were taken for targets of a regression; y.argmax(1) makes labels of rows with a single 1, and Tags", []int{2}},
-		{NPY{Y: "int.npy"}, "2 different whole numbers, 2 in a row, were taken for labels of 2 classes; y.argmax(1) makes labels", []int{2, 2}},
+		{NPY{Y: "single.npy"}, "2 different whole numbers were taken for targets of a regression in each of 2 columns; y.argmax(1) makes labels of rows with a single 1, and Tags", []int{2}},
+		{NPY{Y: "int.npy"}, "2 different whole numbers were taken for labels of 2 classes in each of 2 columns; y.argmax(1) makes labels", []int{2, 2}},
 		{NPY{Y: "int.npy", Tags: true}, "", []int{2}},
 		{NPY{Y: "masked.npy"}, "", []int{2, 2}},
 	} {

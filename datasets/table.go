@@ -153,7 +153,7 @@ func (t Table) number(d *Dataset) error {
 		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, quoted(t.Label), quoted(t.Train.Labels[0]))
 	case d.Classes > maxClasses:
 		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, quoted(t.Label), d.Classes, maxClasses)
-	case !t.UnseenLabels:
+	case !t.UnseenLabels && t.Test.Labels != nil:
 		names, words := make([]string, d.Classes), slices.Concat(t.Train.Labels, t.Test.Labels)
 		for i, l := range slices.Concat(d.Train.Labels, d.Test.Labels) {
 			names[l] = words[i]

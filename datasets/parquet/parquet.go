@@ -31,7 +31,8 @@ import (
 // A column of features has numbers or bools, or lists, also nested, of equally many numbers in each row. Instead, one column may have
 // images in Hugging Face's form, structs {bytes, path} with the bytes of PNG or JPEG files: see datasets.Rows. Labels and owners are
 // whole numbers, bools or words, and are numbered as those of datasets.Table. With Regression, labels are numbers, the targets.
-// The index of pandas, which the file's metadata or the name "__index_level_0__" tell, is left out unless a field names its column.
+// The index of pandas, which the file's metadata or the name "__index_level_0__" or "Unnamed: 0" tells, is left out unless a field
+// names its column.
 type Table struct {
 	File        string   // this or Files is required
 	Files       []string // several files with the same columns, such as shards, whose rows follow one another
@@ -209,8 +210,8 @@ type column struct {
 	width    int // index in content.widths
 }
 
-// isIndex is how pandas names columns with the index of its rows.
-var isIndex = regexp.MustCompile(`^__index_level_[0-9]+__$`)
+// isIndex is how pandas names columns with the index of its rows, in Parquet and when it reads CSV.
+var isIndex = regexp.MustCompile(`^(__index_level_[0-9]+__|Unnamed: 0)$`)
 
 // columns returns the columns of a file.
 func (t Table) columns(f *parquet.File, c *content) ([]column, error) {
@@ -228,11 +229,16 @@ func (t Table) columns(f *parquet.File, c *content) ([]column, error) {
 	}
 	metadata, _ := f.Lookup("pandas")
 	_ = json.Unmarshal([]byte(metadata), &pandas) // none, if they are damaged
-	last := ""
+	index, named, last := map[string]bool{}, slices.Concat(t.Features, []string{t.Label, t.Owner, t.Text}), ""
+	for _, is := range pandas.Index {
+		if name, words := is.(string); words { // others are ranges, which are no columns
+			index[name] = true
+		}
+	}
 	for _, name := range names {
-		if !slices.Contains(pandas.Index, any(name)) && !isIndex.MatchString(name) {
+		if !index[name] && !isIndex.MatchString(name) {
 			last = name
-		} else if !slices.Contains(append(t.Features, t.Label, t.Owner, t.Text), name) {
+		} else if !slices.Contains(named, name) {
 			c.index = append(c.index, name)
 		}
 	}

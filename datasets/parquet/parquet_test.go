@@ -93,10 +93,11 @@ func TestIndexOfPandas(t *testing.T) {
 		Y     int64
 		Id    int64
 		Level int64 `parquet:"__index_level_0__"`
+		Also  int64 `parquet:"Unnamed: 0"`
 	}
 	var rows []row
 	for i := range int64(10) {
-		rows = append(rows, row{float64(i), float64(-i), i % 2, i, i})
+		rows = append(rows, row{float64(i), float64(-i), i % 2, i, i, i})
 	}
 	range3 := `{"index_columns": [{"kind": "range", "name": null, "start": 0, "stop": 10, "step": 1}]}`
 	const index, last = ` was left out as the index of pandas; Features, Label and Owner may name it`, `was taken for the labels; Label names another`
@@ -105,11 +106,11 @@ func TestIndexOfPandas(t *testing.T) {
 		metadata, said string
 		features       int
 	}{
-		{parquet.Table{}, `{"index_columns": ["Id", "__index_level_0__"]}`, `["Id" "__index_level_0__"]` + index + "\nthe last column, \"Y\", " + last, 2},
-		{parquet.Table{}, range3, `["__index_level_0__"]` + index + "\nthe last column, \"Id\", " + last, 3}, // which others pass on
-		{parquet.Table{Label: "Y"}, `{"index_columns": ["Id"]}`, `["Id" "__index_level_0__"]` + index, 2},
-		{parquet.Table{Label: "Y"}, `{"index_columns": "damaged"`, `["__index_level_0__"]` + index, 3},
-		{parquet.Table{Label: "Y", Owner: "Id"}, `{"index_columns": ["Id"]}`, `["__index_level_0__"]` + index, 2},
+		{parquet.Table{}, `{"index_columns": ["Id", "__index_level_0__"]}`, `["Id" "__index_level_0__" "Unnamed: 0"]` + index + "\nthe last column, \"Y\", " + last, 2},
+		{parquet.Table{}, range3, `["__index_level_0__" "Unnamed: 0"]` + index + "\nthe last column, \"Id\", " + last, 3}, // which others pass on
+		{parquet.Table{Label: "Y"}, `{"index_columns": ["Id"]}`, `["Id" "__index_level_0__" "Unnamed: 0"]` + index, 2},
+		{parquet.Table{Label: "Y"}, `{"index_columns": "damaged"`, `["__index_level_0__" "Unnamed: 0"]` + index, 3},
+		{parquet.Table{Label: "Y", Owner: "Id"}, `{"index_columns": ["Id"]}`, `["__index_level_0__" "Unnamed: 0"]` + index, 2},
 		{parquet.Table{Label: "Y", Features: []string{"Id", "U"}}, `{"index_columns": ["Id"]}`, "", 2},
 		{parquet.Table{Features: []string{"U"}}, `{"index_columns": ["Id"]}`, "the last column, \"Y\", " + last, 1},
 	} {
