@@ -341,6 +341,7 @@ func TestRanks(t *testing.T) {
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte(flowers), false)
 	f.Add([]byte("1,2,3\n4,5,6\n"), true)
+	f.Add([]byte(",a,y\n0,1,2\n1,3,4\n"), false)
 	f.Add([]byte("a,\"b\ny\",c\r\n1,2,x\r\n\r\n3,4,\"y\"\n"), false)
 	f.Add(zipped([]byte(flowers)), false)
 	f.Add([]byte("a,y\n1,\"0"), false)
@@ -356,8 +357,11 @@ func FuzzCSV(f *testing.F) {
 			}
 			return
 		}
-		n := len(in.labels)
-		if n == 0 || len(in.lines) != n || len(in.features) != n*(len(in.names)-1) {
+		n, features := len(in.labels), len(in.names)-1
+		if in.index {
+			features--
+		}
+		if n == 0 || len(in.lines) != n || len(in.features) != n*features {
 			t.Fatalf("%d labels, %d lines, %d features of %d columns", n, len(in.lines), len(in.features), len(in.names))
 		}
 		rows, err := c.rows(in)
