@@ -3,6 +3,8 @@ package datasets
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -28,10 +30,14 @@ type CSV struct {
 	Test        string   // a file with the same columns that has the test rows; default: a Share of File is held back
 	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed        uint64   // chooses these rows
+
+	UnseenLabels bool // test rows may have labels that no training row has
 }
 
 // Make returns the data set: Shape [f] or as given, Floats, rows in the order of the file. It fails if a field is missing
-// or is not a finite number, and says where. Owners are numbered like classes; the partition rule Natural makes each a client.
+// or is not a finite number, and says where; without a Label, if the first line is numbers but for that; and if only test rows
+// have a label. A first column without a name, or named "Unnamed: 0", has pandas' row numbers and is left out. Owners are numbered
+// like classes; the partition rule Natural makes each a client.
 func (c CSV) Make() (*Dataset, error) {
 	if c.File == "" {
 		return nil, errors.New("datasets: CSV: File is empty: must be the path of a file")
@@ -44,7 +50,7 @@ func (c CSV) Make() (*Dataset, error) {
 		return nil, err
 	}
 	t := Table{Name: cmp.Or(c.Name, bare(c.File)), Shape: c.Shape, Standardize: c.Standardize, Share: c.Share, Seed: c.Seed,
-		Source: c.File, Label: train.label}
+		Source: c.File, Label: train.label, UnseenLabels: c.UnseenLabels}
 	if t.Train, err = c.rows(train); err != nil {
 		return nil, err
 	}
@@ -56,6 +62,12 @@ func (c CSV) Make() (*Dataset, error) {
 		if t.Test, err = c.rows(test); err != nil {
 			return nil, err
 		}
+	}
+	if c.Label == "" {
+		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %s, was taken for the labels; Label names another\n", c.File, quoted(train.label))
+	}
+	if train.index {
+		fmt.Fprintf(os.Stderr, "datasets: %s: the first column, %s, was left out as the row numbers that pandas writes; rename it to keep it\n", c.File, quoted(train.names[0]))
 	}
 	return t.Make()
 }

@@ -79,8 +79,8 @@ func TestHeldRows(t *testing.T) {
 	for i := range s.Labels {
 		s.Labels[i], s.Owner[i] = int32(i%2), int32(i/10)
 	}
-	a, b := s.held(0.2, 1), s.held(0.2, 2)
-	if slices.Equal(a, b) || !slices.Equal(a, s.held(0.2, 1)) {
+	a, b := s.held(0.2, 1, false), s.held(0.2, 2, false)
+	if slices.Equal(a, b) || !slices.Equal(a, s.held(0.2, 1, false)) {
 		t.Error("the seed does not decide")
 	}
 	count := map[[2]int32]int{}
@@ -95,8 +95,112 @@ func TestHeldRows(t *testing.T) {
 		}
 	}
 	d := &Dataset{Shape: []int{1}, Train: s}
-	if err := d.holdBack(0.29, 0); err != nil || d.Train.Len() != 71 || d.Test.Len() != 29 {
+	if err := d.holdBack(0.29, 0, false); err != nil || d.Train.Len() != 71 || d.Test.Len() != 29 {
 		t.Errorf("%d and %d rows, error %v", d.Train.Len(), d.Test.Len(), err)
+	}
+}
+
+// said returns what is printed on the standard error stream meanwhile.
+func said(t *testing.T, f func()) string {
+	t.Helper()
+	file := expect.Value(os.Create(filepath.Join(t.TempDir(), "said")))(t)
+	was := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = was }()
+	f()
+	expect.OK(t, file.Close())
+	return string(expect.Value(os.ReadFile(file.Name()))(t))
+}
+
+// Labels that only test rows have would be classes which no model can learn: they are named, with those of training that are spelled
+// almost so, and can be allowed.
+func TestUnseenLabels(t *testing.T) {
+	rows := func(labels ...string) Rows { return Rows{Features: make([]float32, len(labels)), Labels: labels} }
+	const allow = ": must have none; Share without Test splits the training rows instead, UnseenLabels allows such labels"
+	for _, c := range []struct {
+		test []string
+		want string
+	}{
+		{[]string{"<=50K.", ">50K.", ">50K."}, `["<=50K." ">50K."] (is ">50K." the ">50K" of training rows?)`},
+		{[]string{">50k"}, `[">50k"] (is ">50k" the ">50K" of training rows?)`},
+		{[]string{"-1", "-1"}, `["-1"]`},
+		{strings.Split("a b c d e f g h i j", " "), `["a" "b" "c" "d" "e" "f" "g" "h"] … (10)`},
+	} {
+		table := Table{Train: rows(">50K", "<=50K", "<=50K"), Test: rows(append(c.test, "<=50K")...)}
+		want := `datasets: Table: column "Labels": test rows have labels that no training row has, ` + c.want + allow
+		if _, err := table.Make(); err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+		table.UnseenLabels = true
+		if d := expect.Value(table.Make())(t); d.Train.Len() != 3 || d.Test.Len() != len(c.test)+1 || d.Classes < 3 {
+			t.Errorf("%+v", d)
+		}
+	}
+	file := CSV{File: saved(t, "train.csv", "a,y\n1,dog\n2,cat\n"), Test: saved(t, "test.csv", "a,y\n1,dog\n2,Zebra\n"), Label: "y"}
+	expect.Error(t, `train.csv: column "y": test rows have labels that no training row has, ["Zebra"]: must`)(file.Make())
+	file.UnseenLabels = true
+	if d := expect.Value(file.Make())(t); d.Classes != 3 {
+		t.Errorf("%+v", d)
+	}
+	dir := tree(t, map[string]string{"train/cat/a.png": gray(0), "train/dog/a.png": gray(1), "test/cat/a.png": gray(2), "test/Dog/a.png": gray(3)})
+	images := ImageFolder{Dir: filepath.Join(dir, "train"), Test: filepath.Join(dir, "test")}
+	expect.Error(t, `column "folder": test rows have labels that no training row has, ["Dog"] (is "Dog" the "dog" of training rows?)`)(images.Make())
+	images.UnseenLabels = true
+	if d := expect.Value(images.Make())(t); d.Classes != 3 {
+		t.Errorf("%+v", d)
+	}
+	if d := expect.Value(Table{Train: rows("1", "2"), Test: rows("2.0", "1")}.Make())(t); d.Classes != 2 { // the same numbers
+		t.Errorf("%+v", d)
+	}
+}
+
+// A row of each label stays for training, and other rows are held back in place of it. If no two rows have the same label, none can be
+// held back, unless that is allowed.
+func TestHeldRowsOfRareLabels(t *testing.T) {
+	labels := []string{"a", "b", "c", "d", "e", "e", "e", "e", "f", "f", "g", "h"}
+	for seed := range uint64(20) {
+		rows := Rows{Features: make([]float32, len(labels)), Labels: labels}
+		d := expect.Value(Table{Train: rows, Share: 0.25, Seed: seed}.Make())(t)
+		if _, classes := places(d.Train.Labels); classes != 8 || d.Test.Len() != 3 || slices.Min(d.Test.Labels) < 4 || slices.Max(d.Test.Labels) > 5 {
+			t.Errorf("seed %d: trains on %v, is tested on %v", seed, d.Train.Labels, d.Test.Labels)
+		}
+	}
+	ids := CSV{File: saved(t, "ids.csv", "a,id\n"+numbered(50)), Label: "id"}
+	expect.Error(t, "ids: Share = 0.2 of 50 rows: no two have the same label, and one of each must stay for training; is this the column of labels? UnseenLabels")(ids.Make())
+	ids.UnseenLabels = true
+	if d := expect.Value(ids.Make())(t); d.Classes != 50 || d.Test.Len() != 10 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What a file's first line and first column are taken for is said, or asked: pandas writes row numbers without a name, and iris.data has
+// no header.
+func TestColumnsOfCSV(t *testing.T) {
+	for _, c := range []struct {
+		CSV
+		content, said string
+		features      int
+	}{
+		{CSV{Label: "y"}, "a,y\n1,0\n2,1\n3,1\n", "", 1},
+		{CSV{}, "a,y\n1,0\n2,1\n3,1\n", "t.csv: the last column, \"y\", was taken for the labels; Label names another\n", 1},
+		{CSV{Label: "y"}, ",a,y\n7,1,0\n2,2,1\nx,3,1\n", "t.csv: the first column, \"\", was left out as the row numbers that pandas writes; rename it to keep it\n", 1},
+		{CSV{Label: "y"}, "Unnamed: 0,a,y\n0,1,0\n1,2,1\n2,3,1\n", "t.csv: the first column, \"Unnamed: 0\", was left out", 1},
+		{CSV{Label: "Unnamed: 0"}, "Unnamed: 0,a,y\n0,1,0\n1,2,1\n1,3,1\n", "", 2},
+		{CSV{Label: "0"}, "0,1,2\n0,1,0\n1,2,1\n1,3,1\n", "", 2},
+		{CSV{NoHeader: true, Label: "3"}, "5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n", "", 2},
+		{CSV{}, "5.1,2019,y\n5.1,3.5,a\n7.0,3.2,b\n", "", 0},
+	} {
+		c.File, c.Share = saved(t, "t.csv", c.content), 0.4
+		var d *Dataset
+		var err error
+		if got := said(t, func() { d, err = c.Make() }); !strings.Contains(got, c.said) || (got == "") != (c.said == "") || strings.Count(got, "\n") > 1 {
+			t.Errorf("%q: said %q, want %q", c.content, got, c.said)
+		}
+		if c.features == 0 {
+			expect.Error(t, `the first line has numbers for the names of features, ["5.1" "2019"]: must be words; NoHeader if that line is data, Label if it is a header`)(d, err)
+		} else if expect.OK(t, err); d.Features() != c.features || d.Train.Len()+d.Test.Len() != 3 {
+			t.Errorf("%q: %+v", c.content, d)
+		}
 	}
 }
 
@@ -115,7 +219,7 @@ func TestBadCSV(t *testing.T) {
 		`line 3 has 2 fields: must have 3`:                                             {content: "a,b,y\n1,2,0\n1,2\n"},
 		`is empty: must have a line per example`:                                       {content: ""},
 		`has no line after its header`:                                                 {content: "a,b,y\n"},
-		`column 1 of the first line has no name`:                                       {content: ",a,y\n0,1,0\n"},
+		`column 2 of the first line has no name`:                                       {content: "a,,y\n0,1,0\n"},
 		`two columns are named "0": names must differ, or NoHeader`:                    {content: "0,0,1\n1,2,3\n"},
 		`Label = "z": must be one of the columns ["a" "y"]`:                            {content: "a,y\n1,0\n", CSV: CSV{Label: "z"}},
 		`Owner = "y": must be a column without another use`:                            {content: "a,y\n1,0\n", CSV: CSV{Owner: "y"}},
@@ -237,6 +341,7 @@ func TestRanks(t *testing.T) {
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte(flowers), false)
 	f.Add([]byte("1,2,3\n4,5,6\n"), true)
+	f.Add([]byte(",a,y\n0,1,2\n1,3,4\n"), false)
 	f.Add([]byte("a,\"b\ny\",c\r\n1,2,x\r\n\r\n3,4,\"y\"\n"), false)
 	f.Add(zipped([]byte(flowers)), false)
 	f.Add([]byte("a,y\n1,\"0"), false)
@@ -252,8 +357,11 @@ func FuzzCSV(f *testing.F) {
 			}
 			return
 		}
-		n := len(in.labels)
-		if n == 0 || len(in.lines) != n || len(in.features) != n*(len(in.names)-1) {
+		n, features := len(in.labels), len(in.names)-1
+		if in.index {
+			features--
+		}
+		if n == 0 || len(in.lines) != n || len(in.features) != n*features {
 			t.Fatalf("%d labels, %d lines, %d features of %d columns", n, len(in.lines), len(in.features), len(in.names))
 		}
 		rows, err := c.rows(in)

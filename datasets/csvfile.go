@@ -19,6 +19,7 @@ type csvFile struct {
 	path     string
 	names    []string // of all columns
 	label    string   // name of the column of labels
+	index    bool     // the first column has pandas' row numbers
 	lines    []int    // where each row begins in the file, [n]
 	features []float32
 	labels   []string // [n]
@@ -99,9 +100,12 @@ func (l *rowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skipMark skips the byte order mark that some programs write first.
+// byteOrderMark is what some programs write first.
+const byteOrderMark = "\ufeff"
+
+// skipMark skips it.
 func skipMark(b *bufio.Reader) {
-	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+	if mark, _ := b.Peek(3); string(mark) == byteOrderMark {
 		_, _ = b.Discard(len(mark)) // Peek has buffered them
 	}
 }
@@ -125,9 +129,8 @@ func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
 			names[i] = strconv.Itoa(i + 1)
 		}
 		switch {
-		case names[i] == "":
-			return nil, fmt.Errorf("column %d of the first line has no name: must have one, or NoHeader if that line is data "+
-				"(pandas writes such a column of row numbers unless index=False)", i+1)
+		case names[i] == "" && i > 0:
+			return nil, fmt.Errorf("column %d of the first line has no name: must have one, or NoHeader if that line is data", i+1)
 		case seen[names[i]]:
 			return nil, fmt.Errorf("two columns are named %s: names must differ, or NoHeader if the first line is data", quoted(names[i]))
 		}
@@ -169,8 +172,22 @@ func (c CSV) roles(t *csvFile) ([]role, error) {
 			return nil, err
 		}
 	}
+	if first := t.names[0]; roles[0] == feature && (first == "" || first == "Unnamed: 0") {
+		roles[0], t.index = skipped, true
+	}
 	if !slices.Contains(roles, feature) {
 		return nil, fmt.Errorf("has the columns %s, separated by commas: must have at least one with features beside them", shortList(t.names))
+	}
+	var features []string
+	words := c.NoHeader || c.Label != "" // the names are known to be names
+	for i, name := range t.names {
+		if roles[i] == feature {
+			_, err := strconv.ParseFloat(name, 64)
+			features, words = append(features, name), words || err != nil
+		}
+	}
+	if !words {
+		return nil, fmt.Errorf("the first line has numbers for the names of features, %s: must be words; NoHeader if that line is data, Label if it is a header", shortList(features))
 	}
 	return roles, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fedkit.example/fedkit/config"
 )
@@ -21,36 +22,81 @@ func checkShare(what string, share float64, file string) error {
 }
 
 // holdBack moves a random share of the training rows to the test part, stratified by owner and, if each has one, by label, plus or minus
-// one row. Both parts keep the order of the rows.
-func (d *Dataset) holdBack(share float64, seed uint64) error {
+// one row. A row of each label stays, unless unseen ones are allowed. Both parts keep the order of the rows.
+func (d *Dataset) holdBack(share float64, seed uint64, unseen bool) error {
 	all, n := d.Train, d.Train.Len()
 	if held := math.Round(share * float64(n)); held < 1 || held >= float64(n) {
 		return fmt.Errorf("datasets: %s: Share = %v of %d rows: must leave at least one row for training and one for testing", d.Name, share, n)
 	}
 	var train, test []int
-	for row, held := range all.held(share, seed) {
+	for row, held := range all.held(share, seed, unseen) {
 		if held {
 			test = append(test, row)
 		} else {
 			train = append(train, row)
 		}
 	}
+	if test == nil {
+		return fmt.Errorf("datasets: %s: Share = %v of %d rows: no two have the same label, and one of each must stay for training; is this the column of labels? UnseenLabels holds rows back all the same", d.Name, share, n)
+	}
 	d.Train, d.Test = all.rows(train, d.Features()), all.rows(test, d.Features())
 	return nil
 }
 
 // held marks the rows for testing.
-func (s *Split) held(share float64, seed uint64) []bool {
+func (s *Split) held(share float64, seed uint64, unseen bool) []bool {
 	rows, one := random(seed, "test rows", 0).Perm(s.Len()), s.Labels
 	if s.width() > 1 {
 		one = nil
 	}
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Or(compareAt(s.Owner, a, b), compareAt(one, a, b)) })
-	marked := make([]bool, len(rows))
-	for k, row := range rows {
-		marked[row] = math.Round(share*float64(k+1)) > math.Round(share*float64(k))
+	marked, held, left := make([]bool, len(rows)), 0.0, map[int32]int{} // left: rows for training of each label
+	for _, l := range one {
+		left[l]++
+	}
+	for k := range 2 * len(rows) { // twice, for what could not be had where the last row of a label had to stay
+		row := rows[k%len(rows)]
+		due := math.Round(share*float64(min(k+1, len(rows)))) > held
+		if due && !marked[row] && (one == nil || unseen || left[one[row]] > 1) {
+			marked[row] = true
+			held++
+			if one != nil {
+				left[one[row]]--
+			}
+		}
 	}
 	return marked
+}
+
+// checkSeen refuses labels that only test rows have, which no model can learn. nil names are the numbers.
+func (d *Dataset) checkSeen(where string, names []string) error {
+	seen, like, unseen, hint := map[int32]bool{}, map[string]string{}, []string(nil), ""
+	for of, labels := range [][]int32{d.Train.Labels, d.Test.Labels} {
+		for _, l := range labels {
+			if seen[l] {
+				continue
+			}
+			seen[l] = true
+			name := fmt.Sprint(l)
+			if names != nil {
+				name = names[l]
+			}
+			plain := strings.ToLower(strings.TrimRight(name, "."))
+			if of == 0 {
+				like[plain] = name
+				continue
+			}
+			if unseen = append(unseen, name); like[plain] != "" {
+				hint = fmt.Sprintf(" (is %s the %s of training rows?)", quoted(name), quoted(like[plain]))
+			}
+		}
+	}
+	if unseen == nil {
+		return nil
+	}
+	slices.Sort(unseen)
+	return fmt.Errorf("datasets: %s: test rows have labels that no training row has, %s%s: must have none; Share without Test splits the training rows instead, UnseenLabels allows such labels",
+		where, shortList(unseen), hint)
 }
 
 // compareAt compares two entries of a list that may be nil.

@@ -33,15 +33,18 @@ type ImageFolder struct {
 	Name     string  // default: the folder's
 	Share    float64 `range:"(0,1)" default:"0.2"` // of the images to hold back, stratified by owner and class, ± 1 image
 	Seed     uint64  // chooses these images
+
+	UnseenLabels bool // test images may have classes that no training image has
 }
 
 // Make returns the data set: Shape [height width channels], Bytes with Scale 1/255, rows by owner, class and file name. Opacity is
-// ignored, and 16 bits become 8. It fails, and names the file, if one is not an image, or has another size or number of channels.
+// ignored, 16 bits become 8, and images are turned as their EXIF orientation says, as Hugging Face's datasets do. It fails, and names
+// the file, if one is not an image, or has another size or number of channels; and if only test images have a class.
 func (f ImageFolder) Make() (*Dataset, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	t := Table{Source: f.Dir, Label: "folder"}
+	t := Table{Source: f.Dir, Label: "folder", UnseenLabels: f.UnseenLabels}
 	d := &Dataset{Name: cmp.Or(f.Name, filepath.Base(f.Dir)), Shape: slices.Clone(f.Size)}
 	var err error
 	if d.Train, t.Train, err = f.read(d, f.Dir); err == nil && f.Test != "" {
@@ -51,7 +54,7 @@ func (f ImageFolder) Make() (*Dataset, error) {
 		err = t.number(d)
 	}
 	if err == nil && f.Test == "" {
-		err = d.holdBack(config.Defaults(f).Share, f.Seed)
+		err = d.holdBack(config.Defaults(f).Share, f.Seed, f.UnseenLabels)
 	}
 	if err != nil {
 		return nil, err
@@ -193,7 +196,7 @@ func (f ImageFolder) shape(d *Dataset, file []byte) error {
 // An image may have a million pixels, and a larger one 200 times as many as it has bytes: the rest are decompression bombs.
 const pixelsAlways = 1 << 20
 
-// imageConfig returns the size and color model of an image that can be decoded.
+// imageConfig returns the size, once it is upright, and the color model of an image that can be decoded.
 func imageConfig(file []byte) (image.Config, error) {
 	c, kind, err := image.DecodeConfig(bytes.NewReader(file))
 	switch {
@@ -205,6 +208,9 @@ func imageConfig(file []byte) (image.Config, error) {
 		return c, fmt.Errorf("is an image of %d×%d pixels: must have at least one, and at most %d", c.Height, c.Width, maxValues)
 	case c.Width*c.Height > max(pixelsAlways, unpackedTimes*len(file)):
 		return c, fmt.Errorf("is an image of %d×%d pixels in %d bytes: must be at most %d per byte", c.Height, c.Width, len(file), unpackedTimes)
+	}
+	if orientation(file) > 4 {
+		c.Height, c.Width = c.Width, c.Height
 	}
 	return c, nil
 }
@@ -240,6 +246,10 @@ func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 	if err != nil {
 		return fmt.Errorf("is a damaged image: %w", err)
 	}
+	full, known := m.(interface{ Opaque() bool })
+	if o := orientation(file); o > 1 || known && !full.Opaque() {
+		m = shown{m, o}
+	}
 	if f.Size != nil && (c.Height != shape[0] || c.Width != shape[1]) {
 		scaled := image.NewNRGBA64(image.Rect(0, 0, shape[1], shape[0]))
 		draw.BiLinear.Scale(scaled, scaled.Bounds(), m, m.Bounds(), draw.Src, nil)
@@ -248,8 +258,7 @@ func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 	at := 0
 	for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
 		for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
-			v := color.NRGBA64Model.Convert(m.At(x, y)).(color.NRGBA64)
-			if v.A = 0xffff; shape[2] == 1 {
+			if v := color.NRGBA64Model.Convert(m.At(x, y)).(color.NRGBA64); shape[2] == 1 {
 				dst[at] = color.GrayModel.Convert(v).(color.Gray).Y
 			} else {
 				dst[at], dst[at+1], dst[at+2] = uint8(v.R>>8), uint8(v.G>>8), uint8(v.B>>8)

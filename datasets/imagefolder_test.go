@@ -2,8 +2,11 @@ package datasets
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"os"
@@ -96,13 +99,94 @@ func TestImageFolderConverts(t *testing.T) {
 	}{
 		{ImageFolder{Dir: dir}, []uint8{0x10, 0x20, 0x30, 0xff, 0x80, 0x00, 0x10, 0x20, 0x30, 0xff, 0x80, 0x00}},
 		{ImageFolder{Dir: dir, Channels: 1}, []uint8{29, 151, 29, 151}}, // of all 16 bits
-		{ImageFolder{Dir: both, Channels: 3, Size: []int{1, 1}}, []uint8{175, 96, 16, 200, 200, 200}},
+		{ImageFolder{Dir: both, Channels: 3, Size: []int{1, 1}}, []uint8{135, 80, 24, 200, 200, 200}},
 	} {
 		c.f.Test = c.f.Dir
 		d := expect.Value(c.f.Make())(t)
 		if !slices.Equal(d.Train.Bytes, c.want) || len(d.Train.Bytes) != 2*d.Features() {
 			t.Errorf("%+v: %v of shape %v, want %v", c.f, d.Train.Bytes, d.Shape, c.want)
 		}
+	}
+}
+
+// Transparent pixels keep their colors, at every size and in every form that PNG has.
+func TestOpacity(t *testing.T) {
+	of := func(m draw.Image, c color.Color) string {
+		draw.Draw(m, m.Bounds(), image.NewUniform(color.NRGBA{200, 100, 50, 255}), image.Point{}, draw.Src)
+		m.Set(0, 0, c)
+		m.Set(1, 0, c)
+		return encoded(m)
+	}
+	clear, square := color.NRGBA{200, 100, 50, 0}, image.Rect(0, 0, 2, 2)
+	for name, file := range map[string]string{
+		"8 bits":    of(image.NewNRGBA(square), clear),
+		"16 bits":   of(image.NewNRGBA64(square), color.NRGBA64{200 << 8, 100 << 8, 50 << 8, 1}),
+		"a palette": of(image.NewPaletted(square, color.Palette{color.NRGBA{200, 100, 50, 255}, clear}), clear),
+	} {
+		for _, size := range [][]int{nil, {1, 1}, {3, 3}} {
+			dir := tree(t, map[string]string{"a/0.png": file, "b/0.png": file})
+			d := expect.Value(ImageFolder{Dir: dir, Test: dir, Size: size}.Make())(t)
+			for pixel := range slices.Chunk(d.Train.Bytes, 3) {
+				if !slices.Equal(pixel, []uint8{200, 100, 50}) {
+					t.Errorf("%s, size %v: %v", name, size, pixel)
+				}
+			}
+		}
+	}
+}
+
+// withEXIF returns a PNG or JPEG file with the orientation among its EXIF data, a tag of 12 bytes after another one.
+func withEXIF(file string, order binary.AppendByteOrder, orientation uint16) string {
+	tiff := append(order.AppendUint16([]byte(map[binary.AppendByteOrder]string{binary.LittleEndian: "II", binary.BigEndian: "MM"}[order]), 42), order.AppendUint32(nil, 8)...)
+	tiff = append(order.AppendUint16(tiff, 2), make([]byte, 12)...)
+	for _, v := range []uint16{0x0112, 3} {
+		tiff = order.AppendUint16(tiff, v)
+	}
+	tiff = append(order.AppendUint16(order.AppendUint32(tiff, 1), orientation), 0, 0, 0, 0, 0, 0)
+	if strings.HasPrefix(file, "\xff\xd8") {
+		head := binary.BigEndian.AppendUint16([]byte("\xff\xd8\xff\xe1"), uint16(len(tiff)+8))
+		return string(head) + "Exif\x00\x00" + string(tiff) + file[2:]
+	}
+	chunk := "eXIf" + string(tiff)
+	sum := binary.BigEndian.AppendUint32([]byte(chunk), crc32.ChecksumIEEE([]byte(chunk)))
+	const header = 33 // bytes of the signature and of IHDR
+	return file[:header] + string(binary.BigEndian.AppendUint32(nil, uint32(len(tiff)))) + string(sum) + file[header:]
+}
+
+// Images are turned as Pillow's exif_transpose turns them: 1 2 3 above 4 5 6, at the eight orientations.
+func TestOrientation(t *testing.T) {
+	var b bytes.Buffer
+	m := image.NewGray(image.Rect(0, 0, 24, 16)) // of squares of 8 pixels, which JPEG keeps
+	for i := range m.Pix {
+		m.Pix[i] = uint8(40 * (1 + i%24/8 + 3*(i/24/8)))
+	}
+	expect.OK(t, jpeg.Encode(&b, m, &jpeg.Options{Quality: 100}))
+	for i, want := range [][]uint8{{1, 2, 3, 4, 5, 6}, {3, 2, 1, 6, 5, 4}, {6, 5, 4, 3, 2, 1}, {4, 5, 6, 1, 2, 3}, {1, 4, 2, 5, 3, 6}, {4, 1, 5, 2, 6, 3}, {6, 3, 5, 2, 4, 1}, {3, 6, 2, 5, 1, 4}} {
+		for _, file := range []string{encoded(m), b.String()} {
+			for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+				file := withEXIF(file, order, uint16(i+1))
+				dir := tree(t, map[string]string{"a/0.png": file, "b/0.png": file})
+				d := expect.Value(ImageFolder{Dir: dir, Test: dir}.Make())(t)
+				var got []uint8
+				for y := 4; y < d.Shape[0]; y += 8 {
+					for x := 4; x < d.Shape[1]; x += 8 {
+						got = append(got, (d.Train.Bytes[y*d.Shape[1]+x]+5)/40)
+					}
+				}
+				if shape := [][]int{{16, 24, 1}, {24, 16, 1}}[i/4]; !slices.Equal(d.Shape, shape) || !slices.Equal(got, want) {
+					t.Errorf("orientation %d: %v of shape %v, want %v", i+1, got, d.Shape, want)
+				}
+			}
+		}
+	}
+	whole := withEXIF(encoded(m), binary.LittleEndian, 6)
+	for n := range len(whole) { // of a damaged file
+		if o := orientation([]byte(whole[:n])); o != 1 && (o != 6 || n < 75) {
+			t.Errorf("%d bytes: orientation %d", n, o)
+		}
+	}
+	if o := orientation([]byte("Exif\x00\x00II*\x00\xff\xff\xff\xff\x01\x00eXIfMM\x00*\x00\x00\x00\x08\xff\xff\x01\x12")); o != 1 {
+		t.Errorf("orientation %d", o)
 	}
 }
 
@@ -165,6 +249,7 @@ func pixels(t testing.TB, height, width int) string {
 func FuzzImageFolder(f *testing.F) {
 	f.Add([]byte(gray(3)), false)
 	f.Add([]byte(colored()), true)
+	f.Add([]byte(withEXIF(colored(), binary.BigEndian, 6)), true)
 	f.Add([]byte("\xff\xd8\xff\xe0"), false)
 	f.Fuzz(func(t *testing.T, file []byte, scale bool) {
 		c := ImageFolder{Channels: 3}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"fedkit.example/fedkit/config"
@@ -19,7 +20,8 @@ import (
 // numbers, so they need Scale 1 if they are uint8.
 // Y is [n] or [n, 1]. Whole numbers and bools are labels, which count from 0, and C is the greatest plus 1; floats are the
 // targets of a regression: in NumPy, y.astype(int) makes labels. Y [n, t] has t targets for each row, tags, or a label at
-// each of t positions, −1 for none: see Dataset.
+// each of t positions, −1 for none: see Dataset. Labels that look like others (a single 1 in each row, whole numbers that are floats,
+// numbers left out) are read so too, and what they were taken for is printed, with what would make them the others.
 //
 // Instead of a file, an array of an NPZ archive may be named after a colon: "mnist.npz:x_train".
 type NPY struct {
@@ -33,12 +35,13 @@ type NPY struct {
 	Name          string  // default: that of X, without its extensions
 	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed          uint64  // chooses these rows
+	UnseenLabels  bool    // test rows may have labels that no training row has
 }
 
 // Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale
-// for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, or a label is not in
-// [0, 65536), and says where: rows and values count from 0, as in NumPy. Memory is at most a fixed multiple of what the
-// files hold, whatever shapes they claim to have.
+// for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, a label is not in
+// [0, 65536), and says where: rows and values count from 0, as in NumPy; and if only test rows have a label. Memory is at most a
+// fixed multiple of what the files hold, whatever shapes they claim to have.
 func (a NPY) Make() (*Dataset, error) {
 	if err := a.check(); err != nil {
 		return nil, err
@@ -48,8 +51,12 @@ func (a NPY) Make() (*Dataset, error) {
 	if d.Train, d.Shape, err = a.part(a.X, a.Y, a.Owner); err != nil {
 		return nil, err
 	}
+	if !a.Tags {
+		sayOdd(a.Y, d.Train.Labels, d.Train.width())
+		sayOdd(a.Y, d.Train.Targets, d.Train.width())
+	}
 	if a.TestX == "" {
-		if err := d.holdBack(config.Defaults(a).Share, a.Seed); err != nil {
+		if err := d.holdBack(config.Defaults(a).Share, a.Seed, a.UnseenLabels); err != nil {
 			return nil, err
 		}
 	} else if err := a.test(d); err != nil {
@@ -92,7 +99,9 @@ func (a NPY) test(d *Dataset) error {
 	case (test.Labels == nil) != (d.Train.Labels == nil):
 		return fmt.Errorf("datasets: %s and %s: must both be whole numbers, for classes, or both floats, for a regression", a.Y, a.TestY)
 	}
-	d.Test = test
+	if d.Test = test; test.width() == 1 && !a.UnseenLabels {
+		return d.checkSeen(a.TestY, nil)
+	}
 	return nil
 }
 
@@ -129,4 +138,36 @@ func (a NPY) part(x, y, owner string) (s Split, shape []int, err error) {
 		s.Owner, err = owners.whole(0, 1<<31)
 	}
 	return s, shape, err
+}
+
+// sayOdd prints what a file's ground truth, t values in a row, was taken for if it looks like another form, and what would make it that.
+func sayOdd[T int32 | float32](file string, y []T, t int) {
+	seen, most := map[T]bool{}, T(0)
+	for _, v := range y {
+		if !(v >= 0 && v < maxClasses) || v != T(int32(v)) {
+			return
+		}
+		seen[v], most = true, max(most, v)
+	}
+	_, targets := any(y).([]float32)
+	taken, other := fmt.Sprintf("labels of %v classes", most+1), ""
+	if targets {
+		taken = "targets of a regression"
+	}
+	if t > 1 {
+		taken += fmt.Sprintf(" in each of %d columns", t)
+	}
+	switch {
+	case y == nil:
+		return
+	case t > 1 && most == 1:
+		other = "y.argmax(1) makes labels of rows with a single 1, and Tags takes rows for tags"
+	case t == 1 && targets:
+		other = "y.astype(int) makes them labels"
+	case t == 1 && len(seen) <= int(most):
+		other = "np.unique(y, return_inverse=True)[1] makes labels that leave no number out"
+	default:
+		return
+	}
+	fmt.Fprintf(os.Stderr, "datasets: %s: %d different whole numbers were taken for %s; %s\n", file, len(seen), taken, other)
 }

@@ -103,6 +103,50 @@ func TestNPYScale(t *testing.T) {
 	}
 }
 
+// Labels that may be meant otherwise are read as they are, and it is said what would make them the others.
+func TestNPYSays(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"x.npy":      npyFile("<f4", "(4, 1)", false, []float32{1, 2, 3, 4}),
+		"y.npy":      npyFile("<i8", "(4,)", false, []int64{0, 1, 1, 0}),
+		"gap.npy":    npyFile("<i8", "(4,)", false, []int64{0, 7, 7, 300}),
+		"whole.npy":  npyFile("<f8", "(4, 1)", false, []float64{0, 1, 2, 1}),
+		"real.npy":   npyFile("<f8", "(4,)", false, []float64{0, 1, 2, 0.5}),
+		"single.npy": npyFile("<f4", "(4, 2)", false, []float32{0, 1, 1, 0, 1, 0, 0, 1}),
+		"int.npy":    npyFile("<i8", "(4, 2)", false, []int64{0, 1, 1, 0, 1, 0, 0, 1}),
+		"masked.npy": npyFile("<i8", "(4, 2)", false, []int64{0, 1, 1, -1, 1, 0, 0, 1}),
+	})
+	for _, c := range []struct {
+		NPY
+		want    string
+		outputs []int
+	}{
+		{NPY{Y: "y.npy"}, "", []int{2}},
+		{NPY{Y: "gap.npy"}, "3 different whole numbers were taken for labels of 301 classes; np.unique(y, return_inverse=True)[1] makes labels", []int{301}},
+		{NPY{Y: "whole.npy"}, "3 different whole numbers were taken for targets of a regression; y.astype(int) makes them labels", []int{1}},
+		{NPY{Y: "real.npy"}, "", []int{1}},
+		{NPY{Y: "single.npy"}, "2 different whole numbers were taken for targets of a regression in each of 2 columns; y.argmax(1) makes labels of rows with a single 1, and Tags", []int{2}},
+		{NPY{Y: "int.npy"}, "2 different whole numbers were taken for labels of 2 classes in each of 2 columns; y.argmax(1) makes labels", []int{2, 2}},
+		{NPY{Y: "int.npy", Tags: true}, "", []int{2}},
+		{NPY{Y: "masked.npy"}, "", []int{2, 2}},
+	} {
+		c.X = "x.npy"
+		var d *Dataset
+		var err error
+		if got := said(t, func() { d, err = c.in(dir).Make() }); !strings.Contains(got, c.want) || (got == "") != (c.want == "") || got != "" && !strings.Contains(got, c.Y) {
+			t.Errorf("%s: said %q, want %q", c.Y, got, c.want)
+		}
+		if expect.OK(t, err); !slices.Equal(d.Outputs(), c.outputs) {
+			t.Errorf("%s: outputs %v, want %v", c.Y, d.Outputs(), c.outputs)
+		}
+	}
+	unseen := NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy", TestY: "gap.npy"}.in(dir)
+	expect.Error(t, `gap.npy: test rows have labels that no training row has, ["300" "7"]: must have none`)(unseen.Make())
+	unseen.UnseenLabels = true
+	if d := expect.Value(unseen.Make())(t); d.Classes != 301 {
+		t.Errorf("%d classes", d.Classes)
+	}
+}
+
 func TestNPZ(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

@@ -23,6 +23,8 @@ type Table struct {
 	Seed        uint64  // chooses these rows
 	Source      string  // named in errors; default "Table"
 	Label       string  // name of the labels' column in errors; default "Labels"
+
+	UnseenLabels bool // test rows may have labels that no training row has: classes which no model can learn
 }
 
 // Rows are n rows of a Table. One of Features, Images and Texts is set, and one of Labels and Targets.
@@ -39,7 +41,8 @@ type Rows struct {
 }
 
 // Make returns the data set: Floats, or Bytes of images and texts, rows in their order. Errors: lists whose lengths do not fit, values that are
-// not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536.
+// not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536,
+// labels that only test rows have.
 func (t Table) Make() (*Dataset, error) {
 	if err := checkShare("Table", t.Share, ""); err != nil {
 		return nil, err
@@ -62,7 +65,7 @@ func (t Table) Make() (*Dataset, error) {
 		return nil, err
 	}
 	if d.Test.Len() == 0 {
-		if err := d.holdBack(config.Defaults(t).Share, t.Seed); err != nil {
+		if err := d.holdBack(config.Defaults(t).Share, t.Seed, t.UnseenLabels); err != nil {
 			return nil, err
 		}
 	} else if err := d.Test.check(d, "Test"); err != nil {
@@ -150,6 +153,12 @@ func (t Table) number(d *Dataset) error {
 		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, quoted(t.Label), quoted(t.Train.Labels[0]))
 	case d.Classes > maxClasses:
 		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, quoted(t.Label), d.Classes, maxClasses)
+	case !t.UnseenLabels && t.Test.Labels != nil:
+		names, words := make([]string, d.Classes), slices.Concat(t.Train.Labels, t.Test.Labels)
+		for i, l := range slices.Concat(d.Train.Labels, d.Test.Labels) {
+			names[l] = words[i]
+		}
+		return d.checkSeen(t.Source+": column "+quoted(t.Label), names)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (t Text) Make() (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("datasets: Text: %w", err)
 	}
-	names, texts := owners(string(content))
+	names, texts := owners(strings.TrimPrefix(string(content), byteOrderMark))
 	if texts == nil {
 		return nil, fmt.Errorf("datasets: Text: %s has no text: must have a name in a line, and text below it", t.File)
 	}

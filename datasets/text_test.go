@@ -47,6 +47,10 @@ func TestText(t *testing.T) {
 	if d.Name != "two" || !slices.Equal(d.Shape, []int{8}) || !slices.Equal(d.Outputs(), []int{8, 80}) {
 		t.Errorf("%s has the shape %v and the outputs %v", d.Name, d.Shape, d.Outputs())
 	}
+	write("\ufeffROMEO\nO, she doth teach\n\nJULIET\nAy me! Ay me!\n\nROMEO\nthe torches\n") // as some editors write it
+	if d, err := (Text{File: path, Window: 8}).Make(); err != nil || slices.Max(d.Train.Owner) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
 	for text, want := range map[string]string{
 		"":                         "has no text",
 		"ROMEO\n":                  "ROMEO has 0 characters: must have at least 2",

@@ -31,6 +31,8 @@ import (
 // $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; the hub is $HF_ENDPOINT or https://huggingface.co, and
 // $HF_TOKEN is sent to it.
 //
+// A split test whose labels are hidden, all −1, is refused: Test names another, such as validation, and Share holds rows back instead.
+//
 // Revision "refs/convert/parquet" is the hub's own conversion of data sets that have files of other types.
 type Dataset struct {
 	Name        string   // required: owner/name
@@ -47,6 +49,8 @@ type Dataset struct {
 	Standardize bool     // (x − mean) / standard deviation of each feature, both of the training rows
 	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed        uint64   // chooses these rows
+
+	UnseenLabels bool // test rows may have labels that no training row has
 }
 
 // Make returns the data set, with the rows of each split in their order in the hub. It fails if there is no such data set, revision,
@@ -61,7 +65,7 @@ func (d Dataset) Make() (*datasets.Dataset, error) {
 		return nil, fmt.Errorf("datasets: huggingface.Dataset: %w", err)
 	}
 	return parquet.Table{Files: s.train, TestFiles: s.test, Name: d.Name, Label: d.Label, Owner: d.Owner, Features: d.Features, Text: d.Text, Regression: d.Regression,
-		Shape: d.Shape, Standardize: d.Standardize, Share: d.Share, Seed: d.Seed}.Make()
+		Shape: d.Shape, Standardize: d.Standardize, Share: d.Share, Seed: d.Seed, UnseenLabels: d.UnseenLabels}.Make()
 }
 
 var (

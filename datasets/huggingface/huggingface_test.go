@@ -100,6 +100,19 @@ func TestDatasetOfTheCache(t *testing.T) {
 	}
 }
 
+// A test split whose labels are hidden, as those of GLUE are, is refused, and can be left out in three ways.
+func TestHiddenLabels(t *testing.T) {
+	cache(t, map[string]string{"train.parquet": shard(t, "a", 1, 0, 1, 1, 0, 1), "validation.parquet": shard(t, "a", 1, 1, 0), "test.parquet": shard(t, "a", 1, -1, -1, -1)})
+	d := huggingface.Dataset{Name: name, Label: "character"}
+	expect.Error(t, name+`: column "character": test rows have labels that no training row has, ["-1"]: must have none; Share without Test splits the training rows instead, UnseenLabels`)(d.Make())
+	for i, d := range []huggingface.Dataset{{Share: 0.2}, {Test: "validation"}, {UnseenLabels: true}} {
+		d.Name, d.Label = name, "character"
+		if got := expect.Value(d.Make())(t); got.Classes != []int{2, 2, 3}[i] || got.Test.Len() != i+1 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // Subsets are folders; the hub's conversion has one for each split too.
 func TestSubsets(t *testing.T) {
 	folder := cache(t, map[string]string{
@@ -112,7 +125,7 @@ func TestSubsets(t *testing.T) {
 	if d.Train.Len() != 5 || d.Test.Len() != 2 {
 		t.Errorf("%+v", d)
 	}
-	d = expect.Value(huggingface.Dataset{Name: name, Revision: commit, Train: "validation", Test: "train"}.Make())(t) // only large has it
+	d = expect.Value(huggingface.Dataset{Name: name, Revision: commit, Train: "validation", Test: "train", UnseenLabels: true}.Make())(t) // only large has it
 	if d.Train.Len() != 2 || d.Test.Len() != 5 {
 		t.Errorf("%+v", d)
 	}

@@ -6,12 +6,14 @@ package parquet
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,8 @@ import (
 // A column of features has numbers or bools, or lists, also nested, of equally many numbers in each row. Instead, one column may have
 // images in Hugging Face's form, structs {bytes, path} with the bytes of PNG or JPEG files: see datasets.Rows. Labels and owners are
 // whole numbers, bools or words, and are numbered as those of datasets.Table. With Regression, labels are numbers, the targets.
+// The index of pandas, which the file's metadata or the name "__index_level_0__" or "Unnamed: 0" tells, is left out unless a field
+// names its column.
 type Table struct {
 	File        string   // this or Files is required
 	Files       []string // several files with the same columns, such as shards, whose rows follow one another
@@ -44,6 +48,8 @@ type Table struct {
 	TestFiles   []string // several files with the test rows
 	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed        uint64   // chooses these rows
+
+	UnseenLabels bool // test rows may have labels that no training row has
 }
 
 // Make returns the data set: Floats, or Bytes of images, rows in the order of the files. It fails if a column is missing or is of a type
@@ -71,10 +77,17 @@ func (t Table) Make() (*datasets.Dataset, error) {
 		return nil, fmt.Errorf("datasets: parquet.Table: Share = %v: must be 0 if a file has the test rows, here %s", t.Share, tests[0])
 	}
 	name := strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0]))
-	to := datasets.Table{Name: cmp.Or(t.Name, name), Shape: t.Shape, Standardize: t.Standardize, Share: t.Share, Seed: t.Seed, Source: cmp.Or(t.File, t.Name, files[0])}
+	to := datasets.Table{Name: cmp.Or(t.Name, name), Shape: t.Shape, Standardize: t.Standardize, Share: t.Share, Seed: t.Seed, Source: cmp.Or(t.File, t.Name, files[0]),
+		UnseenLabels: t.UnseenLabels}
 	all := new(content)
 	if err := t.open(all, files, files[0]); err != nil {
 		return nil, err
+	}
+	if len(all.index) > 0 && t.Features == nil && t.Text == "" {
+		fmt.Fprintf(os.Stderr, "datasets: %s: %s was left out as the index of pandas; Features, Label and Owner may name it\n", to.Source, short(all.index))
+	}
+	if t.Label == "" && t.Text == "" {
+		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %.60q, was taken for the labels; Label names another\n", to.Source, all.label)
 	}
 	to.Train, to.Label, all.Rows = all.Rows, all.label, datasets.Rows{}
 	if err := t.open(all, tests, files[0]); err != nil {
@@ -88,6 +101,7 @@ func (t Table) Make() (*datasets.Dataset, error) {
 type content struct {
 	datasets.Rows
 	label  string
+	index  []string // columns left out as pandas' index
 	names  []string // of the columns with features
 	widths []int    // number of features in each
 }
@@ -137,7 +151,7 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	if err != nil {
 		return fmt.Errorf("is damaged: %.200v", err)
 	}
-	columns, err := t.columns(f.Schema(), c)
+	columns, err := t.columns(f, c)
 	if err != nil {
 		return err
 	}
@@ -196,8 +210,12 @@ type column struct {
 	width    int // index in content.widths
 }
 
+// isIndex is how pandas names columns with the index of its rows, in Parquet and when it reads CSV.
+var isIndex = regexp.MustCompile(`^(__index_level_[0-9]+__|Unnamed: 0)$`)
+
 // columns returns the columns of a file.
-func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
+func (t Table) columns(f *parquet.File, c *content) ([]column, error) {
+	s := f.Schema()
 	paths := s.Columns()
 	if len(paths) == 0 {
 		return nil, errors.New("has no columns")
@@ -206,8 +224,26 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 	for i, p := range paths {
 		names[i] = p[0]
 	}
+	var pandas struct {
+		Index []any `json:"index_columns"`
+	}
+	metadata, _ := f.Lookup("pandas")
+	_ = json.Unmarshal([]byte(metadata), &pandas) // none, if they are damaged
+	index, named, last := map[string]bool{}, slices.Concat(t.Features, []string{t.Label, t.Owner, t.Text}), ""
+	for _, is := range pandas.Index {
+		if name, words := is.(string); words { // others are ranges, which are no columns
+			index[name] = true
+		}
+	}
+	for _, name := range names {
+		if !index[name] && !isIndex.MatchString(name) {
+			last = name
+		} else if !slices.Contains(named, name) {
+			c.index = append(c.index, name)
+		}
+	}
 	if t.Text == "" {
-		c.label = cmp.Or(c.label, names[len(names)-1])
+		c.label = cmp.Or(c.label, last, names[0])
 	}
 	roles := map[string]role{}
 	set := func(field, name string, to role) error {
@@ -239,7 +275,7 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 		return nil, err
 	}
 	features := func(name string) bool {
-		return t.Features == nil && t.Text == "" && roles[name] == skipped || roles[name] == feature
+		return t.Features == nil && t.Text == "" && roles[name] == skipped && !slices.Contains(c.index, name) || roles[name] == feature
 	}
 	var images []string // columns of images
 	for i, path := range paths {

@@ -86,6 +86,48 @@ func TestTableAgreesWithCSV(t *testing.T) {
 	}
 }
 
+// The index of pandas, which is the last column of a table that was filtered or has named rows, is no label and no feature.
+func TestIndexOfPandas(t *testing.T) {
+	type row struct {
+		U, V  float64
+		Y     int64
+		Id    int64
+		Level int64 `parquet:"__index_level_0__"`
+		Also  int64 `parquet:"Unnamed: 0"`
+	}
+	var rows []row
+	for i := range int64(10) {
+		rows = append(rows, row{float64(i), float64(-i), i % 2, i, i, i})
+	}
+	range3 := `{"index_columns": [{"kind": "range", "name": null, "start": 0, "stop": 10, "step": 1}]}`
+	const index, last = ` was left out as the index of pandas; Features, Label and Owner may name it`, `was taken for the labels; Label names another`
+	for _, c := range []struct {
+		parquet.Table
+		metadata, said string
+		features       int
+	}{
+		{parquet.Table{}, `{"index_columns": ["Id", "__index_level_0__"]}`, `["Id" "__index_level_0__" "Unnamed: 0"]` + index + "\nthe last column, \"Y\", " + last, 2},
+		{parquet.Table{}, range3, `["__index_level_0__" "Unnamed: 0"]` + index + "\nthe last column, \"Id\", " + last, 3}, // which others pass on
+		{parquet.Table{Label: "Y"}, `{"index_columns": ["Id"]}`, `["Id" "__index_level_0__" "Unnamed: 0"]` + index, 2},
+		{parquet.Table{Label: "Y"}, `{"index_columns": "damaged"`, `["__index_level_0__" "Unnamed: 0"]` + index, 3},
+		{parquet.Table{Label: "Y", Owner: "Id"}, `{"index_columns": ["Id"]}`, `["__index_level_0__" "Unnamed: 0"]` + index, 2},
+		{parquet.Table{Label: "Y", Features: []string{"Id", "U"}}, `{"index_columns": ["Id"]}`, "", 2},
+		{parquet.Table{Features: []string{"U"}}, `{"index_columns": ["Id"]}`, "the last column, \"Y\", " + last, 1},
+	} {
+		c.File, c.UnseenLabels = filepath.Join(t.TempDir(), "t.parquet"), true // Id has another one in each row
+		expect.OK(t, pq.WriteFile(c.File, rows, pq.KeyValueMetadata("pandas", c.metadata)))
+		stderr := os.Stderr
+		os.Stderr = expect.Value(os.Create(c.File + ".said"))(t)
+		d, err := c.Make()
+		os.Stderr = stderr
+		expect.OK(t, err)
+		said := strings.ReplaceAll(string(expect.Value(os.ReadFile(c.File+".said"))(t)), "datasets: "+c.File+": ", "")
+		if strings.TrimSpace(said) != c.said || d.Features() != c.features {
+			t.Errorf("%+v, %s: %d features, said %q, want %d and %q", c.Table, c.metadata, d.Features(), said, c.features, c.said)
+		}
+	}
+}
+
 // The files that pandas writes are read.
 func TestTableOfPandas(t *testing.T) {
 	python := os.Getenv("FEDKIT_PYTHON")
