@@ -10,6 +10,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
@@ -315,9 +316,9 @@ func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 	return rows, nil
 }
 
-// Metric is a figure that a run records at every evaluation, beside loss and accuracy: of the global model on the whole
-// test part, and of each client's model on the client's own test examples; the same on validation rows, if there are any. See
-// package metric; metric.Func makes one from a function.
+// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
+// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
+// there are any. See package metric; metric.Func makes one from a function.
 type Metric interface {
 	// String returns the name in records.
 	String() string
@@ -342,24 +343,39 @@ func checkMetrics(metrics []Metric) error {
 	return nil
 }
 
+// ofValues reports whether the data are of real values: every evaluation then records R², RMSE and MAE.
+func (f *Federation) ofValues() bool { return f.Data.Classes == 0 && !f.Data.Tags }
+
 // measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part.
 func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) map[string]Float {
-	if len(r.opts.Metrics) == 0 || len(rows) == 0 || r.err != nil {
+	if len(r.opts.Metrics) == 0 && !r.Fed.ofValues() || len(rows) == 0 || r.err != nil {
 		return nil
 	}
 	values := map[string]Float{}
-	for _, m := range r.opts.Metrics {
+	predictions := func() Predictions { // a copy for each metric
 		own := make([][]float32, len(at))
 		for i, j := range at {
 			own[i] = append(own[i], s.Outputs[0][j]...)
 		}
-		p := r.Fed.predictions(part, rows, own)
+		return r.Fed.predictions(part, rows, own)
+	}
+	if r.Fed.ofValues() {
+		p := predictions()
+		for name, v := range fit.Of(p.Outputs, p.Targets) {
+			values[name] = Float(v)
+		}
+	}
+	for _, m := range r.opts.Metrics {
+		p := predictions()
 		v, err := measured(m, &p)
 		if err != nil {
 			r.Fail(err)
 			return nil
 		}
 		values[m.String()] = Float(v)
+	}
+	if len(values) == 0 { // the outputs are not those of the targets, but what a loss of its own takes
+		return nil
 	}
 	return values
 }

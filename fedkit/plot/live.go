@@ -16,8 +16,8 @@ import (
 // mostCurves limits the configurations in the figure, so that their colors differ and updates are fast.
 const mostCurves = 20
 
-// Live returns a watcher that draws a run in progress: a line with the round, accuracy, loss, time per round and the time left
-// (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
+// Live returns a watcher that draws a run in progress: a line with the round, accuracy (R² of a regression), loss, time per round and
+// the time left (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
 // second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that is stopped or
 // canceled, or fails, says so in its line and keeps its figure. One that resumes from its checkpoint has all its rounds in the
 // figure.
@@ -60,6 +60,7 @@ func live(name string, runs []*progress.Run) (row chart.Row) {
 // panel draws one quantity: finished runs as Accuracy would, and each active run as a line of its own; nil if there is nothing to
 // draw.
 func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
+	q = q.For(each(runs, func(p *progress.Run) *compare.Run { return &p.Run })...)
 	shown, b := comparable(q, runs)
 	gs := compare.GroupRuns(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
 	all := len(gs)

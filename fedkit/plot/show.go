@@ -14,7 +14,7 @@ import (
 //
 //	plot.Show(h) // or just h in the kernel "Go (fedkit)"
 //
-// A history shows as what ran, its last round and Accuracy; several histories, and the runs of a study, as Accuracy; a
+// A history shows as what ran, its last round and Accuracy (or Loss, if it has none); several histories, and the runs of a study, as Accuracy; a
 // federation as what it is and its Labels, or its Sizes if the data have no labels; a figure, a row and a table as their own
 // Show does; anything else as text, in which long lists are cut short. If the last value is an error, Show panics with it.
 func Show(values ...any) {
@@ -25,9 +25,9 @@ func Show(values ...any) {
 		case fedkit.History:
 			showHistory(&v)
 		case []*fedkit.History:
-			Accuracy(v...).Show()
+			showScores(v...)
 		case interface{ Histories() []*fedkit.History }:
-			Accuracy(v.Histories()...).Show()
+			showScores(v.Histories()...)
 		case *fedkit.Federation:
 			showFederation(v)
 		default:
@@ -48,8 +48,17 @@ func showHistory(h *fedkit.History) {
 	}
 	say(strings.Join(lines, "\n"))
 	if len(h.Rounds) > 0 {
-		Accuracy(h).Show()
+		showScores(h)
 	}
+}
+
+// showScores shows the accuracy or, if there is none to draw, the loss.
+func showScores(h ...*fedkit.History) {
+	figure := Accuracy(h...)
+	if figure.Err() != nil && Loss(h...).Err() == nil {
+		figure = Loss(h...)
+	}
+	figure.Show()
 }
 
 func showFederation(fed *fedkit.Federation) {
