@@ -352,21 +352,18 @@ func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) ma
 		return nil
 	}
 	values := map[string]Float{}
-	predictions := func() Predictions { // a copy for each metric
-		own := make([][]float32, len(at))
-		for i, j := range at {
-			own[i] = append(own[i], s.Outputs[0][j]...)
-		}
-		return r.Fed.predictions(part, rows, own)
-	}
 	if r.Fed.ofValues() {
-		p := predictions()
-		for name, v := range fit.Of(p.Outputs, p.Targets) {
+		_, targets := r.Fed.Data.Part(part).Truth(rows)
+		for name, v := range fit.Of(pick(s.Outputs[0], at), targets) {
 			values[name] = Float(v)
 		}
 	}
 	for _, m := range r.opts.Metrics {
-		p := predictions()
+		own := make([][]float32, len(at))
+		for i, j := range at {
+			own[i] = append(own[i], s.Outputs[0][j]...)
+		}
+		p := r.Fed.predictions(part, rows, own)
 		v, err := measured(m, &p)
 		if err != nil {
 			r.Fail(err)

@@ -229,11 +229,18 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 
 // A regression has R², RMSE and MAE in place of an accuracy. The unit of its targets changes neither R² nor the round that reaches it.
 func TestRegressionInAnyUnit(t *testing.T) {
+	d := several("prices", 1, func(x []float64, s *datasets.Split) {
+		s.Targets = append(s.Targets, float32(x[0]-2*x[1]+0.1*x[2]*x[3]))
+	})
 	run := func(unit float32) *fedkit.History {
-		d := several("prices", 1, func(x []float64, s *datasets.Split) {
-			s.Targets = append(s.Targets, unit*float32(x[0]-2*x[1]+0.1*x[2]*x[3]))
-		})
-		fed := expect.Value(fedkit.New(d, partition.Validation{Of: partition.IID{Clients: 4, Seed: 1}}, model.LinearRegression()))(t)
+		d := *d
+		for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+			s.Targets = slices.Clone(s.Targets)
+			for i := range s.Targets {
+				s.Targets[i] *= unit
+			}
+		}
+		fed := expect.Value(fedkit.New(&d, partition.Validation{Of: partition.IID{Clients: 4, Seed: 1}}, model.LinearRegression()))(t)
 		return expect.Value(fedkit.Run(t.Context(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 8}))(t)
 	}
 	one, thousand := run(1), run(1000)

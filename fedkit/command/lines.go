@@ -33,18 +33,15 @@ func lineOf(r *fedkit.Record) line {
 		l.Clients, l.Steps, l.TrainLoss = all.Clients, all.Steps, &all.Loss
 	}
 	if s := r.Score(); s != nil {
-		l.Loss, l.Metrics = &s.Loss, s.Metrics
+		l.Loss, l.Accuracy, l.Metrics = &s.Loss, &s.Accuracy, s.Metrics
 	}
-	l.Accuracy, l.Own, l.Unseen = accuracyOf(r.Score()), accuracyOf(r.Mean()), accuracyOf(r.MeanUnseen())
+	if own := r.Mean(); own != nil {
+		l.Own = &own.Accuracy
+	}
+	if unseen := r.MeanUnseen(); unseen != nil {
+		l.Unseen = &unseen.Accuracy
+	}
 	return l
-}
-
-// accuracyOf returns the accuracy of a score, nil for a regression, which has none.
-func accuracyOf(s *fedkit.Score) *fedkit.Float {
-	if s == nil || s.Main() != history.Accuracy {
-		return nil
-	}
-	return &s.Accuracy
 }
 
 // summary is a run as one line of JSON.
@@ -59,9 +56,8 @@ type summary struct {
 	Seed      uint64         `json:"seed"`
 	Device    string         `json:"device"`
 	Rounds    int            `json:"rounds"`
-	Accuracy  fedkit.Float   `json:"accuracy"`     // of the last evaluated round
-	R2        *fedkit.Float  `json:"r2,omitempty"` // of a regression, which has no accuracy
-	Best      fedkit.Float   `json:"best"`         // accuracy, or R², of any round
+	Accuracy  fedkit.Float   `json:"accuracy"` // of the last evaluated round
+	Best      fedkit.Float   `json:"best"`     // accuracy, or R² of a regression, of any round
 	Seconds   float64        `json:"seconds"`
 	Clock     fedkit.Float   `json:"clock,omitempty"` // s of the simulated clock
 	BytesUp   int64          `json:"bytes_up"`
@@ -74,9 +70,6 @@ func summaryOf(h *fedkit.History, err error) summary {
 	s := summary{Name: h.Name, Strategy: h.Config, Data: h.Data, Partition: h.Partition, Model: h.Model, Clients: h.Clients, Params: h.Params,
 		Seed: h.Seed, Device: h.Device, Rounds: len(h.Rounds), Accuracy: fedkit.Float(h.Accuracy()), Best: fedkit.Float(compare.Best.Of(h)[0]),
 		Seconds: h.Seconds(), Stopped: h.Stopped}
-	if r2 := fedkit.Float(history.R2.Last(h)); h.Main() == history.R2 {
-		s.R2 = &r2
-	}
 	for i := range h.Rounds {
 		r := &h.Rounds[i]
 		s.BytesUp += r.BytesUp

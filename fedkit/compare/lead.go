@@ -42,7 +42,7 @@ func (q Quantity) settings(of, over string, panels []Panel, compare func(v, base
 		if err != nil {
 			return s
 		}
-		q, gs := q.For(runs...), GroupRuns(runs)
+		gs := GroupRuns(runs)
 		i := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == of })
 		k := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == over })
 		if i >= 0 && over == "" {

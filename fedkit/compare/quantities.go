@@ -15,22 +15,20 @@ var (
 	notNegative = [2]float64{0, math.Inf(1)}
 )
 
-// Quantities of scores, on test examples, in the last evaluated round. Those of accuracy are of R² for regressions (see
-// history.Main), which Quantity.For decides.
+// Quantities of scores, on test examples, in the last evaluated round. Whatever is of accuracy here and below is of R² for regressions,
+// which have no accuracy: see Quantity.For.
 var (
-	Accuracy = byMain(func(m history.Main) Quantity { return score(Quantity{Name: string(m)}.of(m), m.Of) })                                                    // share of the test examples
+	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share, main: true}, func(s *history.Score) float64 { return s.Main().Of(s) })                 // share of the test examples
 	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) }) // mean, natural logarithm
-	Best     = byMain(func(m history.Main) Quantity {
-		return Quantity{Name: "best", ByRound: bestSoFar(m), scored: true}.of(m)
-	}) // accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none
+	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true, main: true}                                                    // accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none
 )
 
 // Quantities of all clients, in the last round that has them.
 var (
-	Clients      = ofSpread("clients", " of clients", func(s *history.Spread) history.Float { return s.Mean })            // mean over clients on their own examples, each counting the same
-	Worst        = ofSpread("worst 10 %", " of the worst 10 %", func(s *history.Spread) history.Float { return s.Worst }) // the same over the worst-off tenth of the clients
-	Unseen       = ofMean("unseen", " of unseen clients", (*history.Record).MeanUnseen)                                   // mean over the test examples of clients that never took part
-	ChosenOnTest = ofMean("chosen on test", "", (*history.Record).MeanChosenOnTest)                                       // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
+	Clients      = perRound(Quantity{Name: "clients", Long: "accuracy of clients", Unit: "%", Range: share, main: true}, spread(func(s *history.Spread) history.Float { return s.Mean }))            // mean over clients on their own examples, each counting the same
+	Worst        = perRound(Quantity{Name: "worst 10 %", Long: "accuracy of the worst 10 %", Unit: "%", Range: share, main: true}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
+	Unseen       = perRound(Quantity{Name: "unseen", Long: "accuracy of unseen clients", Unit: "%", Range: share, main: true}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
+	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share, main: true}, mean((*history.Record).MeanChosenOnTest))                                                         // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
 )
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
@@ -56,10 +54,7 @@ var (
 // over the clients' own, as in Accuracy. More is better, unless it is RMSE or MAE, or LowerIsBetter is set.
 func Metric(name string) Quantity {
 	q := Quantity{Name: name, Format: three, lacks: func(r *Run) error { return noSuch(r, "metric", name, r.Metrics()) }}
-	switch name {
-	case fit.R2:
-		q = q.of(history.R2)
-	case fit.RMSE, fit.MAE: // in the unit of the targets, and so of any size
+	if name == fit.RMSE || name == fit.MAE { // of any size, by the unit of the targets
 		q.LowerIsBetter, q.Range, q.Format = true, notNegative, nil
 	}
 	return score(q, history.Main(name).Of)
@@ -93,7 +88,7 @@ func (r *Run) notes() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// RoundsTo is the first round whose accuracy is at least target; so are the following, and for regressions all are of R².
+// RoundsTo is the first round whose accuracy is at least target.
 func RoundsTo(target float64) Quantity { return toAccuracy("rounds", target, Rounds) }
 
 // BytesTo is the number of bytes sent, both ways, until the accuracy was at least target.
@@ -106,22 +101,16 @@ func TimeTo(target float64) Quantity { return toAccuracy("time", target, Time) }
 func SimulatedTo(target float64) Quantity { return toAccuracy("simulated", target, Simulated) }
 
 func toAccuracy(name string, target float64, cost Quantity) Quantity {
-	return made(Accuracy, func(of Quantity) Quantity {
-		q := Until(of, target, cost)
-		q.Name = name + " to " + of.target(target)
-		return q
-	})
+	q := Until(Accuracy, target, cost)
+	q.Name = name + " to " + target100(target)
+	return q
 }
 
 // Until is a cost, Rounds say, in the first round in which a quantity is at least target, or at most if less is better; NaN if there
 // is none.
 func Until(of Quantity, target float64, cost Quantity) Quantity {
-	return made(of.orAccuracy(), func(of Quantity) Quantity { return until(of, target, cost) })
-}
-
-func until(of Quantity, target float64, cost Quantity) Quantity {
 	name := fmt.Sprintf("%s to %s %s", cost.Name, of.Name, of.write(target))
-	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Range: cost.Range, Summary: func(r *Run, b Basis) float64 {
+	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Range: cost.Range, main: of.main, Summary: func(r *Run, b Basis) float64 {
 		values := of.ByRound(r, b)
 		i := slices.IndexFunc(values, func(v Value) bool { return v.Of >= target && !of.LowerIsBetter || v.Of <= target && of.LowerIsBetter })
 		if i < 0 {
@@ -141,58 +130,24 @@ func perRound(q Quantity, of func(*history.Record) (float64, bool)) Quantity {
 	return q.with(PerRound("", of))
 }
 
-// of defines how a main quantity is written and drawn.
-func (q Quantity) of(m history.Main) Quantity {
-	if q.Unit, q.Range = "%", share; m != history.Accuracy {
-		q.Unit, q.Range, q.Format = "", [2]float64{math.Inf(-1), 1}, three
-	}
-	return q
-}
-
-// byMain is a quantity made of the main quantity of runs.
-func byMain(of func(history.Main) Quantity) Quantity {
-	q := of(history.Accuracy)
-	q.main = of
-	return q
-}
-
-// made is a quantity made of another one, and like that of the main quantity of runs if that is.
-func made(from Quantity, of func(Quantity) Quantity) Quantity {
-	main := from.main
-	from.main = nil
-	q := of(from)
-	if main != nil {
-		q.main = func(m history.Main) Quantity { return of(main(m)) }
-	}
-	return q
-}
-
-// ofSpread is a number of a round in which clients were evaluated.
-func ofSpread(name, long string, of func(*history.Spread) history.Float) Quantity {
-	return byMain(func(m history.Main) Quantity {
-		return perRound(Quantity{Name: name, Long: string(m) + long}.of(m), func(r *history.Record) (float64, bool) {
-			if s := r.Spread(); s != nil {
-				return float64(of(s)), true
-			}
-			return 0, false
-		})
-	})
-}
-
-// ofMean is the main quantity of a round that has a mean.
-func ofMean(name, long string, of func(*history.Record) *history.Score) Quantity {
-	return byMain(func(m history.Main) Quantity {
-		q := Quantity{Name: name}.of(m)
-		if long != "" {
-			q.Long = string(m) + long
+// spread reads a number of a round in which clients were evaluated.
+func spread(of func(*history.Spread) history.Float) func(*history.Record) (float64, bool) {
+	return func(r *history.Record) (float64, bool) {
+		if s := r.Spread(); s != nil {
+			return float64(of(s)), true
 		}
-		return perRound(q, func(r *history.Record) (float64, bool) {
-			if s := of(r); s != nil {
-				return m.Of(s), true
-			}
-			return 0, false
-		})
-	})
+		return 0, false
+	}
+}
+
+// mean reads the accuracy, or R², of a round that has a mean.
+func mean(of func(*history.Record) *history.Score) func(*history.Record) (float64, bool) {
+	return func(r *history.Record) (float64, bool) {
+		if s := of(r); s != nil {
+			return s.Main().Of(s), true
+		}
+		return 0, false
+	}
 }
 
 // clustering is a number of a round whose clusters are known.
@@ -229,29 +184,26 @@ func clustered(r *Run) error {
 	return fmt.Errorf("history %q has no clustering (Record.Clustering): %q does not cluster its clients", r.Name, r.History.Strategy)
 }
 
-// bestSoFar has the main quantity of the best round up to each. The best one is chosen on validation rows if the run has them.
-func bestSoFar(m history.Main) func(r *Run, b Basis) []Value {
-	q := Accuracy.main(m)
-	return func(r *Run, b Basis) (all []Value) {
-		on := map[int]float64{} // by round, what it is chosen by
-		if r.History.Validated() {
-			for _, v := range q.OnValidation().ByRound(r, b) {
-				on[v.Round] = v.Of
-			}
+// bestSoFar has the accuracy of the best round up to each. The best one is chosen on validation rows if the run has them.
+func bestSoFar(r *Run, b Basis) (all []Value) {
+	on := map[int]float64{} // by round, what it is chosen by
+	if r.History.Validated() {
+		for _, v := range Accuracy.OnValidation().ByRound(r, b) {
+			on[v.Round] = v.Of
 		}
-		most, best := math.NaN(), math.NaN()
-		for _, v := range q.ByRound(r, b) {
-			by := v.Of
-			if len(on) > 0 {
-				by = on[v.Round]
-			}
-			if !(by <= most) && finite(by) {
-				most, best = by, v.Of
-			}
-			all = append(all, Value{v.Round, best})
-		}
-		return all
 	}
+	most, best := math.NaN(), math.NaN()
+	for _, v := range Accuracy.ByRound(r, b) {
+		by := v.Of
+		if len(on) > 0 {
+			by = on[v.Round]
+		}
+		if !(by <= most) && finite(by) {
+			most, best = by, v.Of
+		}
+		all = append(all, Value{v.Round, best})
+	}
+	return all
 }
 
 // kept has the largest size up to each round; no values for runs of old code, which did not record it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/table"
 )
 
@@ -34,9 +35,9 @@ type Quantity struct {
 	Summary func(r *Run, b Basis) float64 // the run's number, NaN if it has none; default: the last of ByRound
 	Format  func(float64) string          // default by Unit, else four digits; in a column, all with the same unit and number of decimals
 
-	scored bool                        // of a score, and so another one on another basis
-	lacks  func(*Run) error            // why a run does not have it, beyond having no values
-	main   func(history.Main) Quantity // what it is of runs with this main quantity; nil: the same of all
+	scored bool             // of a score, and so another one on another basis
+	main   bool             // made of accuracy, and so of R² for regressions
+	lacks  func(*Run) error // why a run does not have it, beyond having no values
 }
 
 // Value is a quantity of a round.
@@ -112,10 +113,7 @@ func (q Quantity) with(of Quantity) Quantity {
 
 // LastRounds is the mean of a quantity over the last n rounds, at least one, of those that have it. In round t, these are t−n+1 to t.
 func LastRounds(n int, q Quantity) Quantity {
-	return made(q.orAccuracy(), func(q Quantity) Quantity { return lastRounds(max(n, 1), q) })
-}
-
-func lastRounds(n int, q Quantity) Quantity {
+	q, n = q.orAccuracy(), max(n, 1)
 	of := q.ByRound
 	q.Name, q.Title = fmt.Sprintf("%s, last %d rounds", q.Name, n), ""
 	q.ByRound = func(r *Run, b Basis) []Value {
@@ -139,10 +137,7 @@ func lastRounds(n int, q Quantity) Quantity {
 
 // On is the quantity with a basis of its own, whatever runs are compared by: compare.Accuracy.On(compare.OwnModels).
 func (q Quantity) On(b Basis) Quantity {
-	return made(q.orAccuracy(), func(q Quantity) Quantity { return q.on(b) })
-}
-
-func (q Quantity) on(b Basis) Quantity {
+	q = q.orAccuracy()
 	of := q
 	q.Name, q.scored = q.Name+", "+b.Name(), false
 	q.Summary = func(r *Run, _ Basis) float64 { return of.Value(r, b) }
@@ -154,9 +149,8 @@ func (q Quantity) on(b Basis) Quantity {
 
 // OnValidation is the quantity on validation rows in place of test rows, for choosing options: see history.History.OnValidation. A
 // run without such rows does not have it.
-func (q Quantity) OnValidation() Quantity { return made(q.orAccuracy(), Quantity.onValidation) }
-
-func (q Quantity) onValidation() Quantity {
+func (q Quantity) OnValidation() Quantity {
+	q = q.orAccuracy()
 	of := q
 	on := func(r *Run) *Run {
 		v := &Run{}
@@ -179,7 +173,7 @@ func (q Quantity) onValidation() Quantity {
 
 // Value returns the number of a run, NaN if it has none.
 func (q Quantity) Value(r *Run, b Basis) float64 {
-	if q = q.For(r); q.Summary != nil {
+	if q = q.orAccuracy(); q.Summary != nil {
 		return q.Summary(r, b)
 	}
 	if all := q.ByRound(r, b); len(all) > 0 {
@@ -198,7 +192,6 @@ func (q Quantity) Of(h ...*history.History) []float64 {
 		return v
 	}
 	if b, err := CommonBasis(runs); err == nil {
-		q = q.For(runs...)
 		for i, r := range runs {
 			v[i] = q.Value(r, b)
 		}
@@ -233,32 +226,17 @@ func (q Quantity) Follow(h ...*history.History) (all []*Run, b Basis, err error)
 // Axis returns what an axis of the quantity says, without its unit.
 func (q Quantity) Axis() string { return cmp.Or(q.Long, q.Name) }
 
-// For returns the quantity as runs have it: Accuracy, and what is made of it, is of R² if all runs are regressions. Of some that are
-// and some that are not, it is of accuracy, which a regression does not have. The zero value becomes Accuracy.
+// For returns the quantity with the name and the unit that it has for these runs: what is made of accuracy is of R², a plain number,
+// if they are regressions (see history.History.Main). The zero value becomes Accuracy.
 func (q Quantity) For(runs ...*Run) Quantity {
-	if q = q.orAccuracy(); q.main != nil {
-		q = q.main(mainOf(runs))
+	if q = q.orAccuracy(); !q.main || !slices.ContainsFunc(runs, (*Run).regression) {
+		return q
 	}
-	q.main = nil
+	q.Name, q.Long = strings.Replace(q.Name, string(history.Accuracy), fit.R2, 1), strings.Replace(q.Long, string(history.Accuracy), fit.R2, 1)
+	if q.Unit == "%" {
+		q.Unit, q.Range, q.Format = "", [2]float64{math.Inf(-1), 1}, three
+	}
 	return q
-}
-
-// mainOf returns the main quantity that all evaluated runs have, else accuracy.
-func mainOf(runs []*Run) (m history.Main) {
-	for _, r := range runs {
-		points := r.Global
-		if points == nil {
-			points = r.Own
-		}
-		switch {
-		case points == nil:
-		case m == "":
-			m = points[0].Score.Main()
-		case m != points[0].Score.Main():
-			return history.Accuracy
-		}
-	}
-	return cmp.Or(m, history.Accuracy)
 }
 
 // orAccuracy replaces the zero value.
@@ -298,13 +276,8 @@ func (q Quantity) finite(runs []*Run, b Basis) (v []float64) {
 func two(v float64) string   { return decimal(v, 2) }
 func three(v float64) string { return decimal(v, 3) }
 
-// target writes a target of accuracy or R² without needless decimals: "92.5 %", "90 %", "R² 0.9".
-func (q Quantity) target(t float64) string {
-	if q.Unit == "%" {
-		return fmt.Sprintf("%.4g %%", 100*t)
-	}
-	return fmt.Sprintf("%s %.4g", q.Name, t)
-}
+// target100 writes a target without needless decimals: "92.5 %", "90 %".
+func target100(t float64) string { return fmt.Sprintf("%.4g %%", 100*t) }
 
 func finite(v float64) bool { return v-v == 0 }
 

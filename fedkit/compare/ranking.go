@@ -45,7 +45,7 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 		if err != nil {
 			return nil, fmt.Errorf("problem %d: %w", i+1, err)
 		}
-		q, gs := q.For(runs...), GroupRuns(runs)
+		gs := GroupRuns(runs)
 		if methods == nil {
 			methods = each(gs, func(g *Group) string { return g.Name })
 		}

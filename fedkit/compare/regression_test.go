@@ -33,7 +33,7 @@ func TestRegression(t *testing.T) {
 	}{
 		"R²": {Accuracy, []float64{0.6, 0.8, 0.3}}, "best": {Best, []float64{0.8, 0.8, 0.3}}, "clients": {Clients, []float64{0.6, 0.8, 0.3}},
 		"worst 10 %": {Worst, []float64{0.6, 0.8, 0.3}}, "unseen": {Unseen, []float64{0.6, 0.8, 0.3}}, "R², last 2 rounds": {LastRounds(2, Quantity{}), []float64{0.7, 0.65, 0.25}},
-		"rounds to R² 0.8": {RoundsTo(0.8), []float64{2, 3, nan}}, "rounds to R² 0.800": {Until(Accuracy, 0.8, Rounds), []float64{2, 3, nan}},
+		"rounds to 80 %": {RoundsTo(0.8), []float64{2, 3, nan}}, "rounds to R² 80.0 %": {Until(Accuracy, 0.8, Rounds), []float64{2, 3, nan}},
 		"R², clients' own": {Accuracy.On(OwnModels), []float64{0.6, 0.8, 0.3}}, "RMSE": {Metric("RMSE"), []float64{400, 200, 700}},
 	} {
 		runs, _ := Runs(a, b, base)
@@ -50,8 +50,8 @@ func TestRegression(t *testing.T) {
 	if line := table.Lines[1]; !slices.Equal(table.Lines[0][:len(head)], head) || !strings.HasPrefix(line[3], "0.700 ± ") || !strings.HasPrefix(line[8], "300 ± ") {
 		t.Errorf("%q\n%q", table.Lines[0], line)
 	}
-	if text := table.String(); strings.Contains(text, "accuracy") || strings.Contains(strings.NewReplacer("10 %", "", "95 %", "").Replace(text), "%") ||
-		!strings.Contains(text, "rounds to R² 0.8") || !strings.Contains(text, "difference: R² minus that of B") {
+	if text := table.String(); strings.Contains(text, "accuracy") || strings.Contains(strings.NewReplacer("10 %", "", "95 %", "", "80 %", "").Replace(text), "%") ||
+		!strings.Contains(text, "rounds to 80 %") || !strings.Contains(text, "difference: R² minus that of B") {
 		t.Errorf("%s", text)
 	}
 	if err := (Comparison{Target: 90}).Table(a).Err(); err == nil || !strings.Contains(err.Error(), "must be an R² in (0, 1]") {
@@ -70,9 +70,9 @@ func TestRegression(t *testing.T) {
 	if line := Tidy([]Quantity{{}}, a).Data[1]; line[3] != "R²" || line[4] != -2.5 {
 		t.Errorf("%v", line)
 	}
-	// Beside labels, a regression has no accuracy.
-	if got := Accuracy.Of(a, ran("C", 0.7)); !math.IsNaN(got[0]) || got[1] != 0.7 {
-		t.Errorf("beside labels %v", got)
+	labels := ran("C", 0.7)
+	if err := Table(a, labels).Err(); err == nil || !strings.Contains(err.Error(), `history "A" is a regression, which has R², and "C" has an accuracy: they cannot be compared`) {
+		t.Errorf("beside labels: %v", err)
 	}
 }
 

@@ -35,8 +35,8 @@ import (
 // interval of the mean (see stats.Interval). There is no interval for a single run, or if all runs have the same number. A run
 // whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean; in CSV, a column
 // "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000. If a strategy
-// served personal models beside a global one, "global" and "clients' own" take the place of accuracy. If all runs are regressions, which
-// have no accuracy, all columns of accuracy are of R², and the first is called "R²".
+// served personal models beside a global one, "global" and "clients' own" take the place of accuracy. Of regressions, which have no
+// accuracy, all columns of accuracy are of R², and the first is called "R²".
 type Comparison struct {
 	// Target is an accuracy, or R² of regressions, in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
 	// run has a clock, simulated time: the mean over the seeds that did, and in brackets how many did. Default: no such
@@ -117,8 +117,8 @@ type cell struct {
 
 // usual returns the columns of every table, and those shown on request.
 func usual(gs []*Group, b Basis) (all []column) {
-	runs := ofGroups(gs)
-	main := mainOf(runs)
+	runs := slices.Concat(each(gs, func(g *Group) []*Run { return g.Runs })...)
+	main, with := Accuracy.For(runs...).Name, metrics(gs)
 	n := func(g *Group) cell { return number(float64(len(g.Runs))) }
 	all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}, rare: !several(gs)})
 	add := func(rare bool, says []string, quantities ...Quantity) {
@@ -136,17 +136,16 @@ func usual(gs []*Group, b Basis) (all []column) {
 	scores := []string{scoresNote + b.String()}
 	both := slices.ContainsFunc(gs, (*Group).Both)
 	add(both, scores, Accuracy)
-	add(!both, []string{global.Name + ": " + string(main) + " " + GlobalModel.String() + ", on test rows"}, global)
-	add(!both, []string{own.Name + ": " + string(main) + " " + OwnModels.String() + ", on test rows"}, own)
+	add(!both, []string{global.Name + ": " + main + " " + GlobalModel.String() + ", on test rows"}, global)
+	add(!both, []string{own.Name + ": " + main + " " + OwnModels.String() + ", on test rows"}, own)
 	add(false, append(scores, chosenOn(gs)...), Best)
 	add(false, nil, Clients, Worst)
 	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
 		add(!q.some(gs, b, finite), nil, q)
 	}
-	var ofValues []string // the metrics that have columns already
-	if main == history.R2 {
-		ofValues = []string{fit.R2, fit.RMSE, fit.MAE}
-		add(false, scores, each(ofValues[1:], Metric)...)
+	if main == fit.R2 {
+		add(false, scores, Metric(fit.RMSE), Metric(fit.MAE))
+		with = slices.DeleteFunc(with, func(name string) bool { return slices.Contains([]string{fit.R2, fit.RMSE, fit.MAE}, name) })
 	}
 	add(false, scores, Loss)
 	add(false, nil, Down, Up, Time)
@@ -154,15 +153,10 @@ func usual(gs []*Group, b Basis) (all []column) {
 	for _, q := range []Quantity{Simulated, Idle, Wasted, Staleness} {
 		add(!q.some(gs, b, func(v float64) bool { return finite(v) && v != 0 }), nil, q)
 	}
-	for _, name := range slices.DeleteFunc(metrics(gs), func(name string) bool { return slices.Contains(ofValues, name) }) {
+	for _, name := range with {
 		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
 	}
 	return all
-}
-
-// ofGroups returns the runs of groups.
-func ofGroups(gs []*Group) []*Run {
-	return slices.Concat(each(gs, func(g *Group) []*Run { return g.Runs })...)
 }
 
 // chosenOn says on which rows the best round is chosen, if not on test rows alone.
@@ -224,25 +218,22 @@ func notes(gs []*Group, all []column) (says []string) {
 
 // accuracy is Accuracy on this basis, whatever runs are compared by.
 func (b Basis) accuracy() Quantity {
-	return made(Accuracy, func(q Quantity) Quantity {
-		q = q.On(b)
-		q.Name = b.Name()
-		return q
-	})
+	q := Accuracy.On(b)
+	q.Name = b.Name()
+	return q
 }
 
 // columns returns those that the comparison asks for.
 func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
-	runs := ofGroups(gs)
 	if c.Target != 0 {
 		if !(c.Target > 0 && c.Target <= 1) {
-			return nil, fault.Invalid("Target", c.Target, "an "+string(mainOf(runs))+" in (0, 1]")
+			return nil, fault.Invalid("Target", c.Target, "an "+Accuracy.For(gs[0].Runs...).Name+" in (0, 1]")
 		}
 		clocked := slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) })
 		for i, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target), SimulatedTo(c.Target)} {
-			reached := q.For(runs...).reached(gs, b)
+			reached := q.reached(gs, b)
 			reached.rare = i == 3 && !clocked
-			reached.says = []string{fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", Accuracy.For(runs...).target(c.Target))}
+			reached.says = []string{fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", target100(c.Target))}
 			all = append(all, reached)
 		}
 	}

@@ -3,6 +3,7 @@ package export
 import (
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -56,12 +57,8 @@ func Rows(run string, h *history.History) iter.Seq[Row] {
 		}
 		used := map[string]bool{}
 		for f := range figures(h) {
-			used[f.Metric] = used[f.Metric] || !f.optional || f.Value != 0
-		}
-		if h.Main() == history.R2 { // there is no accuracy
-			maps.DeleteFunc(used, func(name string, _ bool) bool {
-				return strings.HasSuffix(name, "_accuracy") && !strings.HasPrefix(name, "note_")
-			})
+			none := math.IsNaN(f.Value) && strings.HasSuffix(f.Metric, "_accuracy") // of a regression
+			used[f.Metric] = used[f.Metric] || !none && (!f.optional || f.Value != 0)
 		}
 		for f := range figures(h) {
 			if f.Run = run; used[f.Metric] && !yield(f.Row) {

@@ -29,17 +29,19 @@ func (TagF1) Check(fed *fedkit.Federation, _ int) error {
 // Measure implements fedkit.Metric. It is NaN without tags.
 func (TagF1) Measure(p *fedkit.Predictions) float64 {
 	right, seen := 0.0, 0.0 // TP, and 2 TP + FP + FN
-	eachTarget(p, func(_ int, out, y float64) {
-		if out > 0 {
-			seen++
-		}
-		if y == 1 {
-			seen++
-			if out > 0 {
-				right++
+	for i, out := range p.Outputs {
+		for j, v := range out[:max(0, min(len(out), len(p.Targets)-i*len(out)))] {
+			if v > 0 {
+				seen++
+			}
+			if p.Targets[i*len(out)+j] == 1 {
+				seen++
+				if v > 0 {
+					right++
+				}
 			}
 		}
-	})
+	}
 	return 2 * right / seen
 }
 
@@ -100,15 +102,4 @@ func needsValues(fed *fedkit.Federation) error {
 		return fedkit.Invalid("", "a metric of real values", "one for labels or tags")
 	}
 	return nil
-}
-
-// eachTarget calls f with every target, by its position j in its example, and its output.
-func eachTarget(p *fedkit.Predictions, f func(j int, out, y float64)) {
-	for i, out := range p.Outputs {
-		for j, v := range out {
-			if at := i*len(out) + j; at < len(p.Targets) {
-				f(j, float64(v), float64(p.Targets[at]))
-			}
-		}
-	}
 }

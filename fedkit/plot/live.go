@@ -60,9 +60,9 @@ func live(name string, runs []*progress.Run) (row chart.Row) {
 // panel draws one quantity: finished runs as Accuracy would, and each active run as a line of its own; nil if there is nothing to
 // draw.
 func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
-	q = q.For(each(runs, func(p *progress.Run) *compare.Run { return &p.Run })...)
 	shown, b := comparable(q, runs)
-	gs := compare.GroupRuns(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
+	drawn := each(shown, func(p *progress.Run) *compare.Run { return &p.Run })
+	q, gs := q.For(drawn...), compare.GroupRuns(drawn)
 	all := len(gs)
 	v := &view{q, b, latest(gs, shown), q.Range}
 	going := map[*compare.Run]bool{}
@@ -137,10 +137,11 @@ func comparable(q compare.Quantity, runs []*progress.Run) (shown []*progress.Run
 	}
 	b, err := compare.CommonBasis(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
 	if err != nil {
-		if b = compare.OwnModels; has(shown[len(shown)-1], compare.GlobalModel) {
+		newest := shown[len(shown)-1]
+		if b = compare.OwnModels; has(newest, compare.GlobalModel) {
 			b = compare.GlobalModel
 		}
-		shown = slices.DeleteFunc(shown, func(p *progress.Run) bool { return !has(p, b) })
+		shown = slices.DeleteFunc(shown, func(p *progress.Run) bool { return !has(p, b) || q.For(&p.Run).Name != q.For(&newest.Run).Name })
 	}
 	return shown, b
 }

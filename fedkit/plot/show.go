@@ -14,9 +14,9 @@ import (
 //
 //	plot.Show(h) // or just h in the kernel "Go (fedkit)"
 //
-// A history shows as what ran, its last round and Accuracy (or Loss, if it has none); several histories, and the runs of a study, as Accuracy; a
-// federation as what it is and its Labels, or its Sizes if the data have no labels; a figure, a row and a table as their own
-// Show does; anything else as text, in which long lists are cut short. If the last value is an error, Show panics with it.
+// A history shows as what ran, its last round and Accuracy, or Loss if it has no accuracy; several histories, and the runs of a study,
+// as Accuracy; a federation as what it is and its Labels, or its Sizes if the data have no labels; a figure, a row and a table as their
+// own Show does; anything else as text, in which long lists are cut short. If the last value is an error, Show panics with it.
 func Show(values ...any) {
 	for _, v := range notebook.Values(values...) {
 		switch v := v.(type) {
@@ -25,9 +25,9 @@ func Show(values ...any) {
 		case fedkit.History:
 			showHistory(&v)
 		case []*fedkit.History:
-			showScores(v...)
+			Accuracy(v...).Show()
 		case interface{ Histories() []*fedkit.History }:
-			showScores(v.Histories()...)
+			Accuracy(v.Histories()...).Show()
 		case *fedkit.Federation:
 			showFederation(v)
 		default:
@@ -47,18 +47,13 @@ func showHistory(h *fedkit.History) {
 		lines = append(lines[:2], lines[len(lines)-1])
 	}
 	say(strings.Join(lines, "\n"))
+	figure := Accuracy(h)
+	if loss := Loss(h); figure.Err() != nil && loss.Err() == nil { // of real values, and a loss of its own
+		figure = loss
+	}
 	if len(h.Rounds) > 0 {
-		showScores(h)
+		figure.Show()
 	}
-}
-
-// showScores shows the accuracy or, if there is none to draw, the loss.
-func showScores(h ...*fedkit.History) {
-	figure := Accuracy(h...)
-	if figure.Err() != nil && Loss(h...).Err() == nil {
-		figure = Loss(h...)
-	}
-	figure.Show()
 }
 
 func showFederation(fed *fedkit.Federation) {

@@ -299,13 +299,9 @@ func (r *Run) agrees(h *fedkit.History) error {
 	if last := h.Last(); last != nil {
 		rounds = last.Round
 	}
-	main, was := h.Main(), float64(r.Accuracy)
-	if r.R2 != nil {
-		was = float64(*r.R2)
-	}
-	is := main.Last(h)
+	was, is := float64(r.Accuracy), h.Accuracy()
 	if rounds != r.Rounds || math.Abs(was-is) > 1.0/decimals || math.IsNaN(was) != math.IsNaN(is) {
-		return fmt.Errorf("it is damaged: %s, seed %d, has %d rounds and an %s of %.4f, and its figures %d and %.4f", r, r.About.Seed, r.Rounds, main, was, rounds, is)
+		return fmt.Errorf("it is damaged: %s, seed %d, has %d rounds and an accuracy of %.4f, and its figures %d and %.4f", r, r.About.Seed, r.Rounds, was, rounds, is)
 	}
 	return nil
 }
