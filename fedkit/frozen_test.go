@@ -161,7 +161,7 @@ func TestFreezeRefuses(t *testing.T) {
 	if fed.Task.Name != "toy, w1 frozen" || plain.Task.Params[0].Frozen {
 		t.Errorf("%s, %v", fed.Task.Name, plain.Task.Params[0])
 	}
-	a, b := expect.Value(plain.fingerprint(nil))(t), expect.Value(fed.fingerprint(nil))(t)
+	a, b := expect.Value(plain.fingerprint(nil, ""))(t), expect.Value(fed.fingerprint(nil, ""))(t)
 	if a == b {
 		t.Error("freezing changes no fingerprint")
 	}

@@ -26,7 +26,7 @@ type Options struct {
 	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   `results:"same"` // follows the progress: plot.Live(); default none
-	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
+	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy, or R², RMSE and MAE of real values: metric.MacroF1{}, …; default none
 
 	// Pace is how the server handles stragglers, on a federation with devices. Default: it waits for all clients.
 	Pace Pace

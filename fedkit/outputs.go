@@ -11,6 +11,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
@@ -316,9 +317,9 @@ func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 	return rows, nil
 }
 
-// Metric is a figure that a run records at every evaluation, beside loss and accuracy: of the global model on the whole
-// test part, and of each client's model on the client's own test examples; the same on validation rows, if there are any. See
-// package metric; metric.Func makes one from a function.
+// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
+// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
+// there are any. See package metric; metric.Func makes one from a function.
 type Metric interface {
 	// String returns the name in records.
 	String() string
@@ -352,13 +353,22 @@ func checkMetrics(metrics []Metric) error {
 	return nil
 }
 
+// ofValues reports whether the data are of real values: every evaluation then records R², RMSE and MAE.
+func (f *Federation) ofValues() bool { return f.Data.Classes == 0 && !f.Data.Tags }
+
 // measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part, and the
 // weights of those whose weight is not the number of examples.
 func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) (values, weights map[string]Float) {
-	if len(r.opts.Metrics) == 0 || len(rows) == 0 || r.err != nil {
+	if len(r.opts.Metrics) == 0 && !r.Fed.ofValues() || len(rows) == 0 || r.err != nil {
 		return nil, nil
 	}
 	values = map[string]Float{}
+	if r.Fed.ofValues() {
+		_, targets := r.Fed.Data.Part(part).Truth(rows)
+		for name, v := range fit.Of(pick(s.Outputs[0], at), targets) {
+			values[name] = Float(v)
+		}
+	}
 	for _, m := range r.opts.Metrics {
 		own := make([][]float32, len(at))
 		for i, j := range at {
@@ -378,6 +388,9 @@ func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) (v
 			}
 			weights[m.String()] = Float(weight)
 		}
+	}
+	if len(values) == 0 { // the outputs are not those of the targets, but what a loss of its own takes
+		return nil, nil
 	}
 	return values, weights
 }

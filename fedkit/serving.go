@@ -241,7 +241,7 @@ func (r *Round) split(part datasets.Part, clients []int, by func(rows []int) *en
 
 // scores evaluates models on examples of a part, as v says. After an error it is nil.
 func (r *Round) scores(models *Matrix, part datasets.Part, v engine.Evaluation) *engine.Scores {
-	v.Part, v.Outputs = part, len(r.opts.Metrics) > 0
+	v.Part, v.Outputs = part, len(r.opts.Metrics) > 0 || r.Fed.ofValues()
 	s, err := r.Fed.scores(r.ctx, models, v, r.on)
 	if err != nil {
 		r.Fail(err)

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fit"
 )
 
 // StopAt ends a run early, after an evaluation: the first one at which a quantity has reached Value, or that after which it has not
@@ -17,15 +20,13 @@ import (
 // clients have them (see partition.Validation), else on test rows. A test score at a round that was chosen by test scores is
 // optimistic: to report it, hold validation rows back. To count the rounds to a target, test rows are fine.
 type StopAt struct {
-	// Quantity is "accuracy", "loss", or the name of one of Options.Metrics; "test accuracy" is on test rows in any case. Less is
-	// better of a loss, and of a metric with a method LowerIsBetter() bool that returns true. Default: accuracy.
+	// Quantity is "accuracy", of a regression "R²", "RMSE" or "MAE", "loss", or the name of one of Options.Metrics; "test accuracy" is on
+	// test rows in any case. Less is better of losses and errors, and of a metric with a method LowerIsBetter() bool that returns true.
+	// Default: accuracy, or R².
 	Quantity string
 	Value    float64 // ends the run at this value, or a better one; default none
 	Patience int     `range:"[1,inf)" default:"no limit"` // ends the run after this many evaluations in a row without a new best value
 }
-
-// mainQuantity is the quantity by which runs on the federation are compared.
-func (f *Federation) mainQuantity() string { return "accuracy" }
 
 // stopRule follows a run for its StopAt.
 type stopRule struct {
@@ -42,14 +43,18 @@ type stopRule struct {
 func (o Options) stopRule(fed *Federation) (*stopRule, error) {
 	s := &stopRule{StopAt: o.StopAt, rounds: o.Rounds, sign: 1}
 	s.name, s.onTest = strings.CutPrefix(s.Quantity, "test ")
-	s.name = cmp.Or(s.name, fed.mainQuantity())
-	names, lower := []string{"accuracy", "loss"}, s.name == "loss"
+	names, lower := []string{string(history.Accuracy), "loss"}, []string{"loss", fit.RMSE, fit.MAE}
+	if fed.ofValues() {
+		names = []string{fit.R2, fit.RMSE, fit.MAE, "loss"}
+	}
+	s.name = cmp.Or(s.name, names[0])
 	for _, m := range o.Metrics {
 		names = append(names, m.String())
-		d, ok := m.(interface{ LowerIsBetter() bool })
-		lower = lower || ok && m.String() == s.name && d.LowerIsBetter()
+		if d, ok := m.(interface{ LowerIsBetter() bool }); ok && d.LowerIsBetter() {
+			lower = append(lower, m.String())
+		}
 	}
-	if lower {
+	if slices.Contains(lower, s.name) {
 		s.sign = -1
 	}
 	switch v := s.Value; {
@@ -57,8 +62,8 @@ func (o Options) stopRule(fed *Federation) (*stopRule, error) {
 		return nil, Invalid("Options.StopAt.Quantity", strconv.Quote(s.Quantity), fmt.Sprintf("one of %q, or one of these after \"test \"", names))
 	case v-v != 0:
 		return nil, Invalid("Options.StopAt.Value", v, "finite, or 0 for none")
-	case s.name == "accuracy" && (v < 0 || v > 1):
-		return nil, Invalid("Options.StopAt.Value", v, "a share in (0, 1], or 0 for none")
+	case s.name == string(history.Accuracy) && v < 0 || s.name == names[0] && v > 1:
+		return nil, Invalid("Options.StopAt.Value", v, "at most 1, and an accuracy at least 0; 0 for none")
 	case v == 0 && s.Patience == 0 && s.Quantity != "":
 		return nil, Invalid("Options.StopAt", fmt.Sprintf("%q alone", s.Quantity), "with a Value or a Patience")
 	}

@@ -2,13 +2,18 @@ package fedkit_test
 
 import (
 	"math"
+	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -220,4 +225,90 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 	other := tags()
 	other.Tags = false
 	expect.Invalid(t, "targets of width 2, tags false", "targets of width 2, tags true")(fed.WithData(other, "not tags"))
+}
+
+// A regression has R², RMSE and MAE in place of an accuracy. The unit of its targets changes neither R² nor the round that reaches it.
+func TestRegressionInAnyUnit(t *testing.T) {
+	d := several("prices", 1, func(x []float64, s *datasets.Split) {
+		s.Targets = append(s.Targets, float32(x[0]-2*x[1]+0.1*x[2]*x[3]))
+	})
+	run := func(unit float32) *fedkit.History {
+		d := *d
+		for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+			s.Targets = slices.Clone(s.Targets)
+			for i := range s.Targets {
+				s.Targets[i] *= unit
+			}
+		}
+		fed := expect.Value(fedkit.New(&d, partition.Validation{Of: partition.IID{Clients: 4, Seed: 1}}, model.LinearRegression()))(t)
+		return expect.Value(fedkit.Run(t.Context(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 8}))(t)
+	}
+	one, thousand := run(1), run(1000)
+	close := func(what string, got, want float64) {
+		if !(math.Abs(got-want) <= 1e-4*math.Abs(want)) {
+			t.Errorf("%s is %v, want %v", what, got, want)
+		}
+	}
+	for i := range one.Rounds {
+		a, b := &one.Rounds[i], &thousand.Rounds[i]
+		for _, s := range [][2]*fedkit.Score{{a.Global, b.Global}, {a.Mean(), b.Mean()}, {&a.Scores[2], &b.Scores[2]}, {a.Validation.Global, b.Validation.Global}} {
+			if len(s[0].Metrics) != 3 || !math.IsNaN(float64(s[0].Accuracy)) || s[0].Main() != history.R2 {
+				t.Fatalf("score %+v", *s[0])
+			}
+			close("R²", float64(s[1].Metrics["R²"]), float64(s[0].Metrics["R²"]))
+			close("RMSE", float64(s[1].Metrics["RMSE"]), 1000*float64(s[0].Metrics["RMSE"]))
+			close("MAE", float64(s[1].Metrics["MAE"]), 1000*float64(s[0].Metrics["MAE"]))
+		}
+		close("RMSE² / 2", math.Pow(float64(a.Global.Metrics["RMSE"]), 2)/2, float64(a.Global.Loss))
+		close("the clients' worst R²", float64(b.Spread().Worst), float64(a.Spread().Worst))
+	}
+	last := history.R2.Last(one)
+	if n := one.RoundsTo(0.9); n < 2 || n != thousand.RoundsTo(0.9) || !(last > 0.95) || !math.IsNaN(one.Accuracy()) {
+		t.Errorf("rounds to R² 0.9: %d and %d; R² at the end %v", n, thousand.RoundsTo(0.9), last)
+	}
+	path := filepath.Join(t.TempDir(), "h")
+	expect.OK(t, thousand.Save(path))
+	for _, load := range []func(string) (*fedkit.History, error){history.Load, history.LoadLight} {
+		back := expect.Value(load(path))(t)
+		if back.String() != thousand.String() || !reflect.DeepEqual(*back.Last().Spread(), *thousand.Last().Spread()) || back.Main() != history.R2 {
+			t.Errorf("loaded:\n%swant:\n%s", back, thousand)
+		}
+	}
+	if s := one.String(); !strings.Contains(s, " R²  own R² ") || strings.Count(s, "%") != 1 || strings.Contains(s, "accuracy") {
+		t.Errorf("it is printed as\n%s", s)
+	}
+}
+
+// A task may say what is right of real values, and outputs need not be those of the targets: then there is no R².
+func TestRegressionOfItsOwn(t *testing.T) {
+	run := func(change func(*fedkit.Task)) *fedkit.History {
+		fed := expect.Value(fedkit.New(column(values(), 0), partition.IID{Clients: 2}, func(d *datasets.Dataset) (*fedkit.Task, error) {
+			task, err := model.MLP(4)(d)
+			change(task)
+			return task, err
+		}))(t)
+		return expect.Value(fedkit.Run(t.Context(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 1}))(t)
+	}
+	within := run(func(task *fedkit.Task) {
+		task.Accuracy = func(out, y *graph.Node) *graph.Node {
+			return graph.ConvertDType(graph.LessThan(loss.SquaredError(out, y), graph.Const(out.Graph(), float32(0.5))), out.DType())
+		}
+	})
+	if a := within.Accuracy(); within.Main() != history.Accuracy || !(a > 0 && a < 1) || len(within.Last().Global.Metrics) != 3 {
+		t.Errorf("%+v", within.Last().Global)
+	}
+	twice := run(func(task *fedkit.Task) {
+		forward := task.Forward
+		task.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			out := forward(p, x)
+			return graph.Concatenate([]*graph.Node{out, out}, -1)
+		}
+		task.Loss = func(out, y *graph.Node) *graph.Node {
+			return loss.SquaredError(graph.Slice(out, graph.AxisRange(), graph.AxisRange(), graph.AxisRange(0, 1)), y)
+		}
+		task.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(task.Loss(out, y), math.NaN()) }
+	})
+	if r := twice.Last(); r.Global.Metrics != nil || r.Spread() != nil || strings.Contains(twice.String(), "NaN") {
+		t.Errorf("%+v\n%s", r.Global, twice)
+	}
 }

@@ -49,7 +49,7 @@ var kinds = []Kind{
 	{"distribution", "distributions", reflect.TypeFor[sim.Distribution](), []any{
 		sim.Constant(0), sim.Uniform{}, sim.LogNormal{}, sim.TwoClasses{}}},
 	{"metric", "metrics", reflect.TypeFor[fedkit.Metric](), []any{
-		metric.MacroF1{}, metric.Recall{}, metric.TokenAccuracy{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}}},
+		metric.MacroF1{}, metric.Recall{}, metric.TokenAccuracy{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}, metric.RMSE{}, metric.MAE{}}},
 	{"attack", "attacks", reflect.TypeFor[attack.Attack](), []any{
 		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
 	{"data set", "data sets", reflect.TypeFor[Data](), []any{

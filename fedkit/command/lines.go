@@ -57,7 +57,7 @@ type summary struct {
 	Device    string         `json:"device"`
 	Rounds    int            `json:"rounds"`
 	Accuracy  fedkit.Float   `json:"accuracy"` // of the last evaluated round
-	Best      fedkit.Float   `json:"best"`     // accuracy of any round
+	Best      fedkit.Float   `json:"best"`     // accuracy, or R² of a regression, of any round
 	Seconds   float64        `json:"seconds"`
 	Clock     fedkit.Float   `json:"clock,omitempty"` // s of the simulated clock
 	BytesUp   int64          `json:"bytes_up"`

@@ -14,6 +14,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/study"
 )
@@ -85,7 +86,11 @@ func printList(c *console, runs study.Runs) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tname\tseed\trounds\taccuracy\tseconds\tfinished\t")
 	for _, r := range runs {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, text.Line(r.String()), r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
+		score := history.Accuracy.Write(float64(r.Accuracy))
+		if r.R2 != nil {
+			score = "R² " + history.R2.Write(float64(*r.R2))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.1f\t%s\t%s\n", r.ID, text.Line(r.String()), r.About.Seed, r.Rounds, score, r.Seconds,
 			r.Finished.Local().Format(time.DateTime), text.Line(firstLine(r.Error)))
 	}
 	return w.Flush()
@@ -111,7 +116,8 @@ type result struct {
 	Hardware  string            `json:"hardware"`
 	Code      string            `json:"code"`
 	Rounds    int               `json:"rounds"`
-	Accuracy  fedkit.Float      `json:"accuracy"` // of the last evaluated round
+	Accuracy  fedkit.Float      `json:"accuracy"`     // of the last evaluated round
+	R2        *fedkit.Float     `json:"r2,omitempty"` // of a regression, which has no accuracy
 	Seconds   float64           `json:"seconds"`
 	Finished  time.Time         `json:"finished"`
 	Error     string            `json:"error,omitempty"`
@@ -129,7 +135,7 @@ func printLines(c *console, runs study.Runs) error {
 
 func resultOf(r *study.Run) result {
 	h := r.About
-	return result{r.ID, r.Name, labelsOf(r.Labels), h.Config, h.Data, h.Partition, h.Model, h.Settings, h.Seed, h.Device, h.Hardware, h.Code, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Error}
+	return result{r.ID, r.Name, labelsOf(r.Labels), h.Config, h.Data, h.Partition, h.Model, h.Settings, h.Seed, h.Device, h.Hardware, h.Code, r.Rounds, r.Accuracy, r.R2, r.Seconds, r.Finished, r.Error}
 }
 
 func labelsOf(labels []study.Label) map[string]string {

@@ -34,8 +34,13 @@ func (b Basis) Other() Basis { return 1 - b&1 }
 
 // CommonBasis is the global model if every run has one, else the mean over the clients' own models.
 //
-// Errors: one run has only a global model, and another only the clients' own.
+// Errors: one run has only a global model, and another only the clients' own; one is a regression, and another is not.
 func CommonBasis(all []*Run) (Basis, error) {
+	if a := slices.IndexFunc(all, (*Run).regression); a >= 0 {
+		if b := slices.IndexFunc(all, func(r *Run) bool { return r.evaluated() && !r.regression() }); b >= 0 {
+			return 0, fmt.Errorf("history %q is a regression, which has R², and %q has an accuracy: they cannot be compared", all[a].Name, all[b].Name)
+		}
+	}
 	noGlobal := slices.IndexFunc(all, func(r *Run) bool { return len(r.Global) == 0 })
 	if noGlobal < 0 {
 		return GlobalModel, nil

@@ -32,7 +32,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 		has := each(gs, func(g *Group) string { return g.Name })
 		return nil, fault.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
 	}
-	q := c.By.orAccuracy()
+	q := c.By.For(gs[base].Runs...)
 	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })
 	d[base] = nil // the baseline is not compared with itself
 	t, w := each(d, stats.PairedT), each(d, wilcoxonOfPairs)

@@ -79,10 +79,11 @@ func (e *Effect) test(ranked bool) float64 {
 
 // fromBaseline returns the differences of the other groups of all panels from the baseline, those with the fewest first.
 func (q Quantity) fromBaseline(baseline string, panels []Panel) (all []Effect, err error) {
-	groups, _, b, err := groupPanels(panels)
+	groups, runs, b, err := groupPanels(panels)
 	if err != nil {
 		return nil, err
 	}
+	q = q.For(runs...)
 	for i, gs := range groups {
 		base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == baseline })
 		if base < 0 {

@@ -35,11 +35,11 @@ type Pivot struct {
 // Errors: no panel, those of Table for the runs of a panel, runs that cannot be compared.
 func (p Pivot) Table(panels ...Panel) *table.Table {
 	return table.Make("compare: pivot", func(t *table.Table) error {
-		q := p.By.orAccuracy()
 		groups, all, b, err := groupPanels(panels)
 		if err != nil {
 			return err
 		}
+		q := p.By.For(all...)
 		g := q.grid(panels, groups, b)
 		if p.Ranked {
 			g.rank()

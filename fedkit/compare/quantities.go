@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fit"
 )
 
 var (
@@ -14,19 +15,20 @@ var (
 	notNegative = [2]float64{0, math.Inf(1)}
 )
 
-// Quantities of scores, on test examples, in the last evaluated round.
+// Quantities of scores, on test examples, in the last evaluated round. Whatever is of accuracy here and below is of R² for regressions,
+// which have no accuracy: see Quantity.For.
 var (
-	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })                        // share of the test examples
+	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share, main: true}, func(s *history.Score) float64 { return s.Main().Of(s) })                 // share of the test examples
 	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) }) // mean, natural logarithm
-	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true}                                                                // accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none
+	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true, main: true}                                                    // accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none
 )
 
 // Quantities of all clients, in the last round that has them.
 var (
-	Clients      = perRound(Quantity{Name: "clients", Long: "accuracy of clients", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Mean }))            // mean over clients on their own examples, each counting the same
-	Worst        = perRound(Quantity{Name: "worst 10 %", Long: "accuracy of the worst 10 %", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
-	Unseen       = perRound(Quantity{Name: "unseen", Long: "accuracy of unseen clients", Unit: "%", Range: share}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
-	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share}, mean((*history.Record).MeanChosenOnTest))                                                         // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
+	Clients      = perRound(Quantity{Name: "clients", Long: "accuracy of clients", Unit: "%", Range: share, main: true}, spread(func(s *history.Spread) history.Float { return s.Mean }))            // mean over clients on their own examples, each counting the same
+	Worst        = perRound(Quantity{Name: "worst 10 %", Long: "accuracy of the worst 10 %", Unit: "%", Range: share, main: true}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
+	Unseen       = perRound(Quantity{Name: "unseen", Long: "accuracy of unseen clients", Unit: "%", Range: share, main: true}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
+	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share, main: true}, mean((*history.Record).MeanChosenOnTest))                                                         // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
 )
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
@@ -49,14 +51,13 @@ var (
 )
 
 // Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
-// over the clients' own, as in Accuracy. More is better, unless LowerIsBetter is set.
+// over the clients' own, as in Accuracy. More is better, unless it is RMSE or MAE, or LowerIsBetter is set.
 func Metric(name string) Quantity {
-	return score(Quantity{Name: name, Format: three, lacks: func(r *Run) error { return noSuch(r, "metric", name, r.Metrics()) }}, func(s *history.Score) float64 {
-		if v, ok := s.Metrics[name]; ok {
-			return float64(v)
-		}
-		return math.NaN()
-	})
+	q := Quantity{Name: name, Format: three, lacks: func(r *Run) error { return noSuch(r, "metric", name, r.Metrics()) }}
+	if name == fit.RMSE || name == fit.MAE { // of any size, by the unit of the targets
+		q.LowerIsBetter, q.Range, q.Format = true, notNegative, nil
+	}
+	return score(q, history.Main(name).Of)
 }
 
 // Note is one of the strategy's own figures (Record.Notes), in the last round that has it.
@@ -109,7 +110,7 @@ func toAccuracy(name string, target float64, cost Quantity) Quantity {
 // is none.
 func Until(of Quantity, target float64, cost Quantity) Quantity {
 	name := fmt.Sprintf("%s to %s %s", cost.Name, of.Name, of.write(target))
-	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Range: cost.Range, Summary: func(r *Run, b Basis) float64 {
+	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Range: cost.Range, main: of.main, Summary: func(r *Run, b Basis) float64 {
 		values := of.ByRound(r, b)
 		i := slices.IndexFunc(values, func(v Value) bool { return v.Of >= target && !of.LowerIsBetter || v.Of <= target && of.LowerIsBetter })
 		if i < 0 {
@@ -139,11 +140,11 @@ func spread(of func(*history.Spread) history.Float) func(*history.Record) (float
 	}
 }
 
-// mean reads the accuracy of a round that has a mean.
+// mean reads the accuracy, or R², of a round that has a mean.
 func mean(of func(*history.Record) *history.Score) func(*history.Record) (float64, bool) {
 	return func(r *history.Record) (float64, bool) {
 		if s := of(r); s != nil {
-			return float64(s.Accuracy), true
+			return s.Main().Of(s), true
 		}
 		return 0, false
 	}

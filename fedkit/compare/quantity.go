@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/table"
 )
 
@@ -35,6 +36,7 @@ type Quantity struct {
 	Format  func(float64) string          // default by Unit, else four digits; in a column, all with the same unit and number of decimals
 
 	scored bool             // of a score, and so another one on another basis
+	main   bool             // made of accuracy, and so of R² for regressions
 	lacks  func(*Run) error // why a run does not have it, beyond having no values
 }
 
@@ -223,6 +225,19 @@ func (q Quantity) Follow(h ...*history.History) (all []*Run, b Basis, err error)
 
 // Axis returns what an axis of the quantity says, without its unit.
 func (q Quantity) Axis() string { return cmp.Or(q.Long, q.Name) }
+
+// For returns the quantity with the name and the unit that it has for these runs: what is made of accuracy is of R², a plain number,
+// if they are regressions (see history.History.Main). The zero value becomes Accuracy.
+func (q Quantity) For(runs ...*Run) Quantity {
+	if q = q.orAccuracy(); !q.main || !slices.ContainsFunc(runs, (*Run).regression) {
+		return q
+	}
+	q.Name, q.Long = strings.Replace(q.Name, string(history.Accuracy), fit.R2, 1), strings.Replace(q.Long, string(history.Accuracy), fit.R2, 1)
+	if q.Unit == "%" {
+		q.Unit, q.Range, q.Format = "", [2]float64{math.Inf(-1), 1}, three
+	}
+	return q
+}
 
 // orAccuracy replaces the zero value.
 func (q Quantity) orAccuracy() Quantity {

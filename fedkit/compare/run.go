@@ -80,6 +80,15 @@ func metrics(gs []*Group) (all []string) {
 // evaluated reports whether there is a score.
 func (r *Run) evaluated() bool { return len(r.Global)+len(r.Own) > 0 }
 
+// regression reports whether the run's scores have R², and no accuracy.
+func (r *Run) regression() bool {
+	points := r.Global
+	if points == nil {
+		points = r.Own
+	}
+	return len(points) > 0 && points[0].Score.Main() == history.R2
+}
+
 // agrees reports whether two runs have the same scores wherever both were evaluated.
 func (r *Run) agrees(o *Run) bool { return agree(r.Global, o.Global) && agree(r.Own, o.Own) }
 

@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/stats"
 	"fedkit.example/fedkit/table"
 )
@@ -24,6 +25,7 @@ import (
 //	worst 10 %  the same over the tenth of the clients that are worst off
 //	unseen, chosen on test, clusters, ARI  the quantities of these names, if a run has them
 //	kept        the quantity of this name, if Columns ask for it
+//	RMSE, MAE   of regressions: the metrics of these names
 //	loss        test loss (mean over examples, natural logarithm) at the last evaluated round
 //	down, up    bytes sent from the server to clients and back, over all rounds
 //	time        wall time of the rounds without the evaluations
@@ -33,9 +35,10 @@ import (
 // interval of the mean (see stats.Interval). There is no interval for a single run, or if all runs have the same number. A run
 // whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean; in CSV, a column
 // "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000. If a strategy
-// served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
+// served personal models beside a global one, "global" and "clients' own" take the place of accuracy. Of regressions, which have no
+// accuracy, all columns of accuracy are of R², and the first is called "R²".
 type Comparison struct {
-	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
+	// Target is an accuracy, or R² of regressions, in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
 	// run has a clock, simulated time: the mean over the seeds that did, and in brackets how many did. Default: no such
 	// columns.
 	Target float64
@@ -76,7 +79,7 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 			return err
 		}
 		gs := GroupRuns(runs)
-		all := append(usual(gs, b), each(c.More, func(q Quantity) column { return q.column(gs, b) })...)
+		all := append(usual(gs, b), each(c.More, func(q Quantity) column { return q.For(runs...).column(gs, b) })...)
 		more, err := c.columns(gs, b)
 		if err == nil {
 			all, err = choose(append(all, more...), c.Columns)
@@ -114,11 +117,13 @@ type cell struct {
 
 // usual returns the columns of every table, and those shown on request.
 func usual(gs []*Group, b Basis) (all []column) {
+	runs := slices.Concat(each(gs, func(g *Group) []*Run { return g.Runs })...)
+	main, with := Accuracy.For(runs...).Name, metrics(gs)
 	n := func(g *Group) cell { return number(float64(len(g.Runs))) }
 	all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}, rare: !several(gs)})
 	add := func(rare bool, says []string, quantities ...Quantity) {
 		for _, q := range quantities {
-			c := q.column(gs, b)
+			c := q.For(runs...).column(gs, b)
 			c.says, c.rare = says, rare
 			if c.partial() {
 				c = c.counted()
@@ -131,12 +136,16 @@ func usual(gs []*Group, b Basis) (all []column) {
 	scores := []string{scoresNote + b.String()}
 	both := slices.ContainsFunc(gs, (*Group).Both)
 	add(both, scores, Accuracy)
-	add(!both, []string{global.Name + ": accuracy " + GlobalModel.String() + ", on test rows"}, global)
-	add(!both, []string{own.Name + ": accuracy " + OwnModels.String() + ", on test rows"}, own)
+	add(!both, []string{global.Name + ": " + main + " " + GlobalModel.String() + ", on test rows"}, global)
+	add(!both, []string{own.Name + ": " + main + " " + OwnModels.String() + ", on test rows"}, own)
 	add(false, append(scores, chosenOn(gs)...), Best)
 	add(false, nil, Clients, Worst)
 	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
 		add(!q.some(gs, b, finite), nil, q)
+	}
+	if main == fit.R2 {
+		add(false, scores, Metric(fit.RMSE), Metric(fit.MAE))
+		with = slices.DeleteFunc(with, func(name string) bool { return slices.Contains([]string{fit.R2, fit.RMSE, fit.MAE}, name) })
 	}
 	add(false, scores, Loss)
 	add(false, nil, Down, Up, Time)
@@ -144,7 +153,7 @@ func usual(gs []*Group, b Basis) (all []column) {
 	for _, q := range []Quantity{Simulated, Idle, Wasted, Staleness} {
 		add(!q.some(gs, b, func(v float64) bool { return finite(v) && v != 0 }), nil, q)
 	}
-	for _, name := range metrics(gs) {
+	for _, name := range with {
 		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
 	}
 	return all
@@ -218,7 +227,7 @@ func (b Basis) accuracy() Quantity {
 func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 	if c.Target != 0 {
 		if !(c.Target > 0 && c.Target <= 1) {
-			return nil, fault.Invalid("Target", c.Target, "an accuracy in (0, 1]")
+			return nil, fault.Invalid("Target", c.Target, "an "+Accuracy.For(gs[0].Runs...).Name+" in (0, 1]")
 		}
 		clocked := slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) })
 		for i, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target), SimulatedTo(c.Target)} {

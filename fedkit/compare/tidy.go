@@ -39,8 +39,9 @@ func Tidy(quantities []Quantity, h ...*history.History) *table.Table {
 		for _, r := range runs {
 			value := func(key string) any { v, _ := r.History.Value(key); return v }
 			for _, q := range quantities {
-				for _, v := range q.orAccuracy().values(r, b) {
-					line(fmt.Sprint(value("name")), value, r.History.Seed, v.Round, q.orAccuracy().Name, v.Of)
+				q := q.For(r)
+				for _, v := range q.values(r, b) {
+					line(fmt.Sprint(value("name")), value, r.History.Seed, v.Round, q.Name, v.Of)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package export
 import (
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ type Row struct {
 //	seconds, bytes_up, …             the server's: fields of history.Record
 //	global_accuracy, global_loss, …  the global model's on the whole test part
 //	mean_accuracy, mean_loss, …      Record.Mean: over the clients' own test examples
-//	spread_worst, spread_median, …   Record.Spread: how accuracy is spread over the clients
+//	spread_worst, spread_median, …   Record.Spread: how accuracy, or R², is spread over the clients
 //	unseen_accuracy, …               Record.MeanUnseen: clients that never took part
 //	chosen_on_test_accuracy, …       Record.MeanChosenOnTest
 //	validation_global_accuracy, validation_mean_loss, validation_spread_worst, …
@@ -45,7 +46,8 @@ type Row struct {
 // train_arrived are a client's, in s. In an asynchronous round a client can be lost more than once, and then has the rows of
 // each time, in their order.
 //
-// Figures of Options.Metrics stand beside accuracy, under their names: "global_macro F1". Figures that a history's file
+// Figures of Options.Metrics stand beside accuracy, under their names: "global_macro F1". A regression has "global_R²", "global_RMSE"
+// and "global_MAE" in place of "global_accuracy", and so on. Figures that a history's file
 // leaves out when they are 0, such as train_mu, have rows if one of them is not. A history without what is per client has
 // rows of the server only.
 func Rows(run string, h *history.History) iter.Seq[Row] {
@@ -55,7 +57,8 @@ func Rows(run string, h *history.History) iter.Seq[Row] {
 		}
 		used := map[string]bool{}
 		for f := range figures(h) {
-			used[f.Metric] = used[f.Metric] || !f.optional || f.Value != 0
+			none := math.IsNaN(f.Value) && strings.HasSuffix(f.Metric, "_accuracy") // of a regression
+			used[f.Metric] = used[f.Metric] || !none && (!f.optional || f.Value != 0)
 		}
 		for f := range figures(h) {
 			if f.Run = run; used[f.Metric] && !yield(f.Row) {

@@ -244,3 +244,21 @@ print(b["test_loss"].tolist(), b["note_ρ"].isna().all())
 		t.Errorf("%v: %s\nwant\n%s", err, got, want)
 	}
 }
+
+// The long table of a regression has R², RMSE and MAE, and no accuracy.
+func TestTableOfRegression(t *testing.T) {
+	s := history.Score{Loss: 2, Accuracy: history.Float(math.NaN()), Examples: 4, Metrics: map[string]history.Float{"R²": 0.5, "RMSE": 2, "MAE": 1}}
+	h := &history.History{Clients: 1, Rounds: []history.Record{{Round: 1, Global: &s, Scores: []history.Score{s}, Notes: map[string]history.Float{"accuracy": 3}}}}
+	all := map[string]float64{}
+	for r := range export.Rows("r", h) {
+		all[r.Metric] = r.Value
+	}
+	for _, of := range []string{"global_", "mean_", "test_"} {
+		if _, there := all[of+"accuracy"]; there || all[of+"R²"] != 0.5 || all[of+"RMSE"] != 2 || all[of+"loss"] != 2 {
+			t.Errorf("%v", all)
+		}
+	}
+	if all["spread_median"] != 0.5 || all["note_accuracy"] != 3 {
+		t.Errorf("%v", all)
+	}
+}

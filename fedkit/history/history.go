@@ -77,20 +77,15 @@ func (h *History) Last() *Record {
 }
 
 // Accuracy returns the accuracy of the last evaluated round: the global model's on the whole test set or, if there is
-// no global model, the mean over the clients' own test examples. NaN if no round was evaluated.
-func (h *History) Accuracy() float64 {
-	for i := len(h.Rounds) - 1; i >= 0; i-- {
-		if s := h.Rounds[i].Score(); s != nil {
-			return float64(s.Accuracy)
-		}
-	}
-	return math.NaN()
-}
+// no global model, the mean over the clients' own test examples. NaN if no round was evaluated, and for a regression: R2.Last has
+// its R².
+func (h *History) Accuracy() float64 { return Accuracy.Last(h) }
 
-// RoundsTo returns the first round whose accuracy is at least target, 0 if none is.
+// RoundsTo returns the first round whose accuracy, or R² for a regression (see Main), is at least target, 0 if none is.
 func (h *History) RoundsTo(target float64) int {
+	main := h.Main()
 	for i := range h.Rounds {
-		if s := h.Rounds[i].Score(); s != nil && float64(s.Accuracy) >= target {
+		if s := h.Rounds[i].Score(); s != nil && main.Of(s) >= target {
 			return h.Rounds[i].Round
 		}
 	}
@@ -112,11 +107,11 @@ func (h *History) String() string {
 	head := fmt.Sprintf("%s on %s: %s; %s, %d parameters; seed %d, %s", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.device())
 	b.WriteString(text.Line(head) + "\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	timed := h.Devices != nil
+	timed, main := h.Devices != nil, h.Main()
 	up, down := bytesText(h.Rounds, func(r *Record) int64 { return r.BytesUp }), bytesText(h.Rounds, func(r *Record) int64 { return r.BytesDown })
 	links := slices.ContainsFunc(h.Rounds, func(r Record) bool { return r.Links != nil })
 	other := bytesText(h.Rounds, func(r *Record) int64 { return int64(r.LinkBytes()) })
-	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\t%s loss\taccuracy\town accuracy\tup\tdown\ttime\t%s%s\n", h.Scored(), map[bool]string{true: "clock\t"}[timed], map[bool]string{true: "other links\t"}[links])
+	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\t%s loss\t%s\town %[2]s\tup\tdown\ttime\t%[3]s%[4]s\n", h.Scored(), main, map[bool]string{true: "clock\t"}[timed], map[bool]string{true: "other links\t"}[links])
 	decimals := 0 // of the clock: those that a round has among five digits of the last one
 	for _, r := range h.Rounds {
 		_, after, _ := strings.Cut(fmt.Sprintf("%.5g", r.Clock), ".")
@@ -135,7 +130,7 @@ func (h *History) String() string {
 			case loss:
 				return text.Minus(fmt.Sprintf("%.4f", s.Loss))
 			}
-			return fmt.Sprintf("%.2f %%", 100*s.Accuracy)
+			return text.Minus(main.Write(main.Of(s)))
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t", r.Round, train.Clients, train.Steps, text.Minus(fmt.Sprintf("%.4f", train.Loss)),
 			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), up(&r), down(&r), 1000*r.Seconds)

@@ -83,10 +83,10 @@ func (r *Record) Clients() []int {
 // Score is a model's loss and accuracy on Examples examples.
 type Score struct {
 	Loss     Float `json:"loss"`     // mean over the examples, natural logarithm
-	Accuracy Float `json:"accuracy"` // share of the examples whose label is predicted, in [0, 1]
+	Accuracy Float `json:"accuracy"` // share of the examples whose label is predicted, in [0, 1]; NaN for a regression, which has R², RMSE and MAE in Metrics
 	Examples int   `json:"examples"` // number of examples, of those with a label; 0 if the client has none, and then there is no loss or accuracy
 
-	Metrics map[string]Float `json:"metrics,omitempty"` // those of fedkit.Options.Metrics by name; nil if Examples is 0
+	Metrics map[string]Float `json:"metrics,omitempty"` // those of fedkit.Options.Metrics, and of a regression, by name; nil if Examples is 0
 	Weights map[string]Float `json:"weights,omitempty"` // of a client's metrics in means, by name, if not Examples: see fedkit.WeightedMetric
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // Spread is the distribution of accuracy over the clients that have test examples, each weighted equally. A non-finite accuracy
-// counts as 0.
+// counts as 0. For a regression it is that of R², over the clients that have one: it is not defined for a single example, for equal
+// targets and for outputs that are NaN.
 type Spread struct {
 	Mean   Float `json:"mean"`   // over clients
 	Worst  Float `json:"worst"`  // mean over the worst tenth of the clients, rounded up
@@ -60,22 +61,25 @@ func (r *Record) Training() *Training {
 	return t
 }
 
-// Spread returns the distribution of accuracy over clients; nil if the round was not evaluated, or no client has a test example.
+// Spread returns the distribution of accuracy, or R², over clients; nil if the round was not evaluated, or no client has one.
 func (r *Record) Spread() *Spread {
 	if r.Scores == nil && r.Summary != nil {
 		return r.Summary.Spread
 	}
 	var a []float64
+	some := false // has a value
 	for _, s := range r.Scores {
-		switch v := float64(s.Accuracy); {
-		case s.Examples <= 0:
-		case math.IsNaN(v) || math.IsInf(v, 0):
-			a = append(a, 0)
-		default:
-			a = append(a, v)
+		main := s.Main()
+		v := main.Of(&s)
+		if s.Examples <= 0 || main == R2 && math.IsNaN(v) {
+			continue
 		}
+		if some = some || !math.IsNaN(v); main == Accuracy && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			v = 0
+		}
+		a = append(a, v)
 	}
-	if len(a) == 0 {
+	if !some {
 		return nil
 	}
 	slices.Sort(a)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/fit"
 )
 
 // TagF1 is the F1 of all tags of all examples together,
@@ -39,17 +40,19 @@ func (t TagF1) Weight(p *fedkit.Predictions) float64 {
 
 // count returns TP, and 2 TP + FP + FN.
 func (TagF1) count(p *fedkit.Predictions) (right, seen float64) {
-	eachTarget(p, func(_ int, out, y float64) {
-		if out > 0 {
-			seen++
-		}
-		if y == 1 {
-			seen++
-			if out > 0 {
-				right++
+	for i, out := range p.Outputs {
+		for j, v := range out[:max(0, min(len(out), len(p.Targets)-i*len(out)))] {
+			if v > 0 {
+				seen++
+			}
+			if p.Targets[i*len(out)+j] == 1 {
+				seen++
+				if v > 0 {
+					right++
+				}
 			}
 		}
-	})
+	}
 	return right, seen
 }
 
@@ -57,50 +60,57 @@ func (TagF1) count(p *fedkit.Predictions) (right, seen float64) {
 //
 //	1 − Σ_i (y_ij − ŷ_ij)² / Σ_i (y_ij − ȳ_j)².
 //
-// It is 1 for perfect predictions and 0 for those of the mean, and NaN if a target is the same in all examples. This is
-// scikit-learn's r2_score.
+// It is 1 for perfect predictions and 0 for those of the mean, whatever the unit of the targets, and NaN if a target is the same in
+// all examples. This is scikit-learn's r2_score. Every evaluation of a regression records it, with RMSE and MAE.
 type R2 struct{}
 
 // String implements fedkit.Metric.
-func (R2) String() string { return "R²" }
+func (R2) String() string { return fit.R2 }
 
 // Check implements fedkit.Checker.
-func (R2) Check(fed *fedkit.Federation, _ int) error {
+func (R2) Check(fed *fedkit.Federation, _ int) error { return needsValues(fed) }
+
+// Measure implements fedkit.Metric. It is NaN without targets.
+func (R2) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.R2, p) }
+
+// RMSE is the root of the mean squared error, the mean over targets j of √(1/n Σ_i (y_ij − ŷ_ij)²), in the unit of the targets: less
+// is better. This is scikit-learn's root_mean_squared_error.
+type RMSE struct{}
+
+// String implements fedkit.Metric.
+func (RMSE) String() string { return fit.RMSE }
+
+// Check implements fedkit.Checker.
+func (RMSE) Check(fed *fedkit.Federation, _ int) error { return needsValues(fed) }
+
+// Measure implements fedkit.Metric. It is NaN without targets.
+func (RMSE) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.RMSE, p) }
+
+// MAE is the mean absolute error, the mean of |y_ij − ŷ_ij| over examples i and targets j, in the unit of the targets: less is better.
+// This is scikit-learn's mean_absolute_error.
+type MAE struct{}
+
+// String implements fedkit.Metric.
+func (MAE) String() string { return fit.MAE }
+
+// Check implements fedkit.Checker.
+func (MAE) Check(fed *fedkit.Federation, _ int) error { return needsValues(fed) }
+
+// Measure implements fedkit.Metric. It is NaN without targets.
+func (MAE) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.MAE, p) }
+
+// ofValues returns a measure of real values, NaN without targets.
+func ofValues(name string, p *fedkit.Predictions) float64 {
+	if of := fit.Of(p.Outputs, p.Targets); of != nil {
+		return of[name]
+	}
+	return math.NaN()
+}
+
+// needsValues refuses labels and tags.
+func needsValues(fed *fedkit.Federation) error {
 	if fed != nil && (fed.Data.Classes > 0 || fed.Data.Tags) {
 		return fedkit.Invalid("", "a metric of real values", "one for labels or tags")
 	}
 	return nil
-}
-
-// Measure implements fedkit.Metric. It is NaN without targets.
-func (R2) Measure(p *fedkit.Predictions) float64 {
-	if len(p.Outputs) == 0 || len(p.Targets) == 0 {
-		return math.NaN()
-	}
-	t, n := len(p.Outputs[0]), float64(len(p.Outputs))
-	mean, left, all := make([]float64, t), make([]float64, t), make([]float64, t)
-	eachTarget(p, func(j int, _, y float64) { mean[j] += y / n })
-	eachTarget(p, func(j int, out, y float64) {
-		left[j] += (y - out) * (y - out)
-		all[j] += (y - mean[j]) * (y - mean[j])
-	})
-	r2 := 0.0
-	for j := range t {
-		if all[j] == 0 {
-			return math.NaN()
-		}
-		r2 += (1 - left[j]/all[j]) / float64(t)
-	}
-	return r2
-}
-
-// eachTarget calls f with every target, by its position j in its example, and its output.
-func eachTarget(p *fedkit.Predictions, f func(j int, out, y float64)) {
-	for i, out := range p.Outputs {
-		for j, v := range out {
-			if at := i*len(out) + j; at < len(p.Targets) {
-				f(j, float64(v), float64(p.Targets[at]))
-			}
-		}
-	}
 }

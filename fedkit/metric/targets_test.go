@@ -21,13 +21,26 @@ func TestTargetsAgainstScikitLearn(t *testing.T) {
 		Outputs      [][]float32
 		Tags, Values []float32
 		F1, R2       float64
+		RMSE, MAE    float64
 	}
 	expect.OK(t, json.Unmarshal(expect.Value(os.ReadFile("testdata/targets.json"))(t), &cases))
 	for i, c := range cases {
 		f1 := metric.TagF1{}.Measure(&fedkit.Predictions{Outputs: c.Outputs, Targets: c.Tags})
-		r2 := metric.R2{}.Measure(&fedkit.Predictions{Outputs: c.Outputs, Targets: c.Values})
-		if math.Abs(f1-c.F1) > 1e-12 || math.Abs(r2-c.R2) > 1e-9 {
-			t.Errorf("case %d: F1 %v and R² %v, want %v and %v", i, f1, r2, c.F1, c.R2)
+		if math.Abs(f1-c.F1) > 1e-12 {
+			t.Errorf("case %d: F1 %v, want %v", i, f1, c.F1)
+		}
+		for want, m := range map[float64]fedkit.Metric{c.R2: metric.R2{}, c.RMSE: metric.RMSE{}, c.MAE: metric.MAE{}} {
+			if v := m.Measure(&fedkit.Predictions{Outputs: c.Outputs, Targets: c.Values}); math.Abs(v-want) > 1e-9 {
+				t.Errorf("case %d: %s %v, want %v", i, m, v, want)
+			}
+		}
+	}
+	for _, m := range []fedkit.Metric{metric.RMSE{}, metric.MAE{}} {
+		expect.OK(t, fedtest.TestMetric(m))
+		for _, p := range []*fedkit.Predictions{{}, {Outputs: [][]float32{{1}}, Labels: []int32{0}}, {Outputs: [][]float32{{1, 2}}, Targets: []float32{1}}} {
+			if v := m.Measure(p); !math.IsNaN(v) {
+				t.Errorf("%s of %+v is %v", m, p, v)
+			}
 		}
 	}
 	for i, c := range cases { // two clients
@@ -51,5 +64,7 @@ func TestTargetsAgainstScikitLearn(t *testing.T) {
 	}
 	labels := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.MLP()))(t)
 	expect.Invalid(t, "TagF1 = a metric of tags: must be one for data without tags")(fedkit.Check(metric.TagF1{}, labels, 0))
-	expect.Invalid(t, "R2 = a metric of real values: must be one for labels or tags")(fedkit.Check(metric.R2{}, labels, 0))
+	for _, m := range []fedkit.Metric{metric.R2{}, metric.RMSE{}, metric.MAE{}} {
+		expect.Invalid(t, m.String()[:1], " = a metric of real values: must be one for labels or tags")(fedkit.Check(m, labels, 0))
+	}
 }

@@ -30,6 +30,7 @@ func By(label string, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		if err != nil {
 			return err
 		}
+		q := q.For(all...)
 		v, cs, at := &view{Quantity: q, basis: b, bounds: q.Range}, []curve{}, map[string]int{}
 		var lost []string // the configurations of runs without a finite value
 		panels := compare.Split(label, h...)

@@ -6,14 +6,17 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/history"
 )
 
-// ClientAccuracy returns the figure of the distribution of accuracy over clients; Show draws it. It has, for each history, the
-// accuracy of every client on its own test rows, under the model it would use, at the last round in which clients were evaluated.
+// ClientAccuracy returns the figure of the distribution of accuracy over clients, or of R² for regressions; Show draws it. It has, for
+// each history, the accuracy of every client on its own test rows, under the model it would use, at the last round in which clients
+// were evaluated.
 // A dot is a client, the box is the interquartile range and the bar the median. Runs of one configuration are pooled, as in
 // Accuracy. Clients without test rows, or whose accuracy is not finite, are left out; the note counts them. Of more than 400, dots are
 // drawn for 400, evenly spread by their accuracy; the box and the median are of all.
@@ -21,29 +24,29 @@ import (
 // Errors: no history, a nil one, one in which clients were never evaluated.
 func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: client accuracy", func(f *chart.Figure) error {
-		pools, gs, err := pools(h)
+		q, pools, gs, err := pools(h)
 		if err != nil {
 			return err
 		}
-		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
+		f.Name, f.Title = "client-"+q.Name, strings.ToUpper(q.Name[:1])+q.Name[1:]+" of each client"
 		rows := h[0].Scored()
 		f.Note = "dot: a client on its own " + rows + " rows; box: middle half; bar: median"
 		noteEach(f, compare.Remarks(gs))
-		f.X = chart.Axis{Title: rows + " accuracy of the client", Percent: true, Bounds: [2]float64{0, 1}}
+		f.X = chart.Axis{Title: rows + " " + q.Name + " of the client", Percent: q.Unit == "%", Bounds: q.Range}
 		f.Point = "client"
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
 		for _, p := range pools {
-			lo, hi = min(lo, p.clients[0].accuracy), max(hi, p.clients[len(p.clients)-1].accuracy)
+			lo, hi = min(lo, p.clients[0].of), max(hi, p.clients[len(p.clients)-1].of)
 		}
 		half := max(0.0005, 0.006*(hi-lo)) / 2 // of the width of a median
 		for i, p := range pools {
-			row, m := float64(len(pools)-1-i), min(max(p.quantile(0.5), half), 1-half) // the first on top
+			row, m := float64(len(pools)-1-i), min(max(p.quantile(0.5), q.Range[0]+half), q.Range[1]-half) // the first on top
 			if len(p.clients) > maxDots {
-				note(f, "dots: %d of %d clients of %s, evenly spread by accuracy", maxDots, len(p.clients), p.name)
+				note(f, "dots: %d of %d clients of %s, evenly spread by %s", maxDots, len(p.clients), p.name, q.Name)
 			}
 			if p.lost > 0 {
-				note(f, "left out: %s of %s without a finite accuracy on %s rows", plural(p.lost, "client"), p.name, rows)
+				note(f, "left out: %s of %s without a finite %s on %s rows", plural(p.lost, "client"), p.name, q.Name, rows)
 			}
 			f.Y.Names = append([]string{p.name}, f.Y.Names...)
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
@@ -56,8 +59,8 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 const maxDots = 400
 
 type client struct {
-	name     string
-	accuracy float64
+	name string
+	of   float64 // accuracy or R²
 }
 
 // pool is the clients of all runs of a group, sorted by accuracy.
@@ -67,21 +70,21 @@ type pool struct {
 	lost    int // clients without test rows, or whose accuracy is not finite
 }
 
-func pools(h []*fedkit.History) (pools []*pool, gs []*compare.Group, err error) {
+func pools(h []*fedkit.History) (q compare.Quantity, pools []*pool, gs []*compare.Group, err error) {
 	all, err := compare.Evaluated(h...)
 	if err != nil {
-		return nil, nil, err
+		return q, nil, nil, err
 	}
-	gs = compare.GroupRuns(all)
+	q, gs = compare.Accuracy.For(all...), compare.GroupRuns(all)
 	for _, g := range gs {
 		p := &pool{name: g.Name}
 		for i, r := range g.Runs {
 			scores := lastScores(r.History)
 			if scores == nil {
-				return nil, nil, unscored(r, g.Name)
+				return q, nil, nil, unscored(r, g.Name)
 			}
 			for c, s := range scores {
-				if a := float64(s.Accuracy); s.Examples > 0 && finite(a) {
+				if a := history.Main(q.Name).Of(&s); s.Examples > 0 && finite(a) {
 					id := fmt.Sprint(c)
 					if len(g.Runs) > 1 {
 						id = fmt.Sprintf("%d, run %d", c, i+1)
@@ -93,12 +96,12 @@ func pools(h []*fedkit.History) (pools []*pool, gs []*compare.Group, err error) 
 			}
 		}
 		if len(p.clients) == 0 {
-			return nil, nil, fmt.Errorf("history %q has no client with a finite accuracy in its last evaluated round", g.Name)
+			return q, nil, nil, fmt.Errorf("history %q has no client with a finite %s in its last evaluated round", g.Name, q.Name)
 		}
-		slices.SortStableFunc(p.clients, func(a, b client) int { return cmp.Compare(a.accuracy, b.accuracy) })
+		slices.SortStableFunc(p.clients, func(a, b client) int { return cmp.Compare(a.of, b.of) })
 		pools = append(pools, p)
 	}
-	return pools, gs, nil
+	return q, pools, gs, nil
 }
 
 // lastScores returns the clients' scores at the last round that has any.
@@ -125,7 +128,7 @@ func (p *pool) strip(row float64) chart.Series {
 	kept := chart.Thin(p.clients, maxDots)
 	s := chart.Series{Name: p.name, Mark: chart.Dots, Opacity: 0.55}
 	for i, c := range kept {
-		s.X = append(s.X, c.accuracy)
+		s.X = append(s.X, c.of)
 		s.Y = append(s.Y, row+0.34*crowd(kept, i)*(2*halves(i+1)-1))
 		s.Tip = append(s.Tip, c.name)
 	}
@@ -135,8 +138,8 @@ func (p *pool) strip(row float64) chart.Series {
 // crowd returns the density around client i: 0 for no neighbors, 1 if at least a fifth of all clients, and 10, are within two
 // percentage points.
 func crowd(c []client, i int) float64 {
-	near := func(a float64) int { return sort.Search(len(c), func(k int) bool { return c[k].accuracy >= a }) }
-	n := near(c[i].accuracy+0.02) - near(c[i].accuracy-0.02) - 1
+	near := func(a float64) int { return sort.Search(len(c), func(k int) bool { return c[k].of >= a }) }
+	n := near(c[i].of+0.02) - near(c[i].of-0.02) - 1
 	return min(1, float64(n)/max(10, 0.2*float64(len(c))))
 }
 
@@ -153,7 +156,7 @@ func (p *pool) quantile(q float64) float64 {
 	at := q * float64(len(p.clients)-1)
 	i := int(at)
 	j := min(i+1, len(p.clients)-1)
-	return p.clients[i].accuracy + (at-math.Floor(at))*(p.clients[j].accuracy-p.clients[i].accuracy)
+	return p.clients[i].of + (at-math.Floor(at))*(p.clients[j].of-p.clients[i].of)
 }
 
 func (p *pool) bar(row, from, to, opacity float64) chart.Series {

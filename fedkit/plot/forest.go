@@ -24,7 +24,7 @@ func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure 
 		if err != nil {
 			return err
 		}
-		q = orAccuracy(q)
+		q = quantityOf(q, panels)
 		*f = *rows(each(all, func(e compare.Effect) string { return e.Method }), 480)
 		f.Name, f.Title, f.Legend = "forest-"+strings.ReplaceAll(q.Name, " ", "-"), "Difference from "+baseline, true
 		f.X = chart.Axis{Title: q.Axis() + " minus that of " + baseline, Percent: q.Unit == "%", Include: []float64{0}}

@@ -16,8 +16,8 @@ import (
 // mostCurves limits the configurations in the figure, so that their colors differ and updates are fast.
 const mostCurves = 20
 
-// Live returns a watcher that draws a run in progress: a line with the round, accuracy, loss, time per round and the time left
-// (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
+// Live returns a watcher that draws a run in progress: a line with the round, accuracy (R² of a regression), loss, time per round and
+// the time left (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
 // second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that is stopped or
 // canceled, or fails, says so in its line and keeps its figure. One that resumes from its checkpoint has all its rounds in the
 // figure.
@@ -61,7 +61,8 @@ func live(name string, runs []*progress.Run) (row chart.Row) {
 // draw.
 func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
 	shown, b := comparable(q, runs)
-	gs := compare.GroupRuns(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
+	drawn := each(shown, func(p *progress.Run) *compare.Run { return &p.Run })
+	q, gs := q.For(drawn...), compare.GroupRuns(drawn)
 	all := len(gs)
 	v := &view{q, b, latest(gs, shown), q.Range}
 	going := map[*compare.Run]bool{}
@@ -136,10 +137,11 @@ func comparable(q compare.Quantity, runs []*progress.Run) (shown []*progress.Run
 	}
 	b, err := compare.CommonBasis(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
 	if err != nil {
-		if b = compare.OwnModels; has(shown[len(shown)-1], compare.GlobalModel) {
+		newest := shown[len(shown)-1]
+		if b = compare.OwnModels; has(newest, compare.GlobalModel) {
 			b = compare.GlobalModel
 		}
-		shown = slices.DeleteFunc(shown, func(p *progress.Run) bool { return !has(p, b) })
+		shown = slices.DeleteFunc(shown, func(p *progress.Run) bool { return !has(p, b) || q.For(&p.Run).Name != q.For(&newest.Run).Name })
 	}
 	return shown, b
 }

@@ -41,7 +41,7 @@ func Over(q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 	})
 }
 
-// Accuracy is that on test examples: see Over.
+// Accuracy is that on test examples, or R² for regressions, which have no accuracy: see Over.
 func Accuracy(h ...*fedkit.History) *chart.Figure { return Over(compare.Accuracy, h...) }
 
 // Loss is that on test examples, the mean of the natural logarithm: see Over.
@@ -77,9 +77,11 @@ func Against(cost, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		if _, _, err := cost.Follow(h...); err != nil {
+		runs, _, err := cost.Follow(h...)
+		if err != nil {
 			return err
 		}
+		cost := cost.For(runs...)
 		var cs []curve
 		for _, g := range v.groups {
 			for _, c := range v.curvesOf(g, g.Runs) {
@@ -115,6 +117,7 @@ func newView(q compare.Quantity, h []*fedkit.History) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	q = q.For(all...)
 	return &view{q, b, compare.GroupRuns(all), q.Range}, nil
 }
 

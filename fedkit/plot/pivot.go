@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"slices"
 	"strings"
 
+	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/table"
 )
@@ -23,7 +25,7 @@ type entry struct {
 }
 
 func newPivot(p compare.Pivot, panels []Panel) (*pivot, error) {
-	p.By = orAccuracy(p.By)
+	p.By = quantityOf(p.By, panels)
 	t := p.Table(panels...)
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -39,12 +41,10 @@ func newPivot(p compare.Pivot, panels []Panel) (*pivot, error) {
 	return all, nil
 }
 
-// orAccuracy replaces the zero value, as package compare does.
-func orAccuracy(q compare.Quantity) compare.Quantity {
-	if q.Axis() == "" {
-		return compare.Accuracy
-	}
-	return q
+// quantityOf returns the quantity as the runs of panels have it.
+func quantityOf(q compare.Quantity, panels []Panel) compare.Quantity {
+	runs, _ := compare.Runs(slices.Concat(each(panels, func(p Panel) []*fedkit.History { return p.Runs })...)...)
+	return q.For(runs...)
 }
 
 // short is the mean without its interval and the sign of percentages, but with the share of runs that have it, if not all do, and

@@ -27,7 +27,7 @@ func Ranks(q compare.Quantity, panels ...Panel) *chart.Figure {
 			blocks = "seeds"
 		}
 		*f = *rows(r.Methods, 480)
-		f.Name, f.Title = "ranks", "Mean ranks by "+orAccuracy(q).Axis()
+		f.Name, f.Title = "ranks", "Mean ranks by "+quantityOf(q, panels).Axis()
 		ends := [2]float64{1, float64(len(r.Methods))}
 		f.X = chart.Axis{Title: "mean rank (1 is best)", Include: ends[:], Bounds: ends}
 		note(f, "mean of %d %s; Friedman's test: p = %.2g; line: critical difference, %.3g; methods whose lines do not overlap differ at 5 %%", r.Blocks, blocks, r.P, r.CD)

@@ -14,9 +14,9 @@ import (
 //
 //	plot.Show(h) // or just h in the kernel "Go (fedkit)"
 //
-// A history shows as what ran, its last round and Accuracy; several histories, and the runs of a study, as Accuracy; a
-// federation as what it is and its Labels, or its Sizes if the data have no labels; a figure, a row and a table as their own
-// Show does; anything else as text, in which long lists are cut short. If the last value is an error, Show panics with it.
+// A history shows as what ran, its last round and Accuracy, or Loss if it has no accuracy; several histories, and the runs of a study,
+// as Accuracy; a federation as what it is and its Labels, or its Sizes if the data have no labels; a figure, a row and a table as their
+// own Show does; anything else as text, in which long lists are cut short. If the last value is an error, Show panics with it.
 func Show(values ...any) {
 	for _, v := range notebook.Values(values...) {
 		switch v := v.(type) {
@@ -47,8 +47,12 @@ func showHistory(h *fedkit.History) {
 		lines = append(lines[:2], lines[len(lines)-1])
 	}
 	say(strings.Join(lines, "\n"))
+	figure := Accuracy(h)
+	if loss := Loss(h); figure.Err() != nil && loss.Err() == nil { // of real values, and a loss of its own
+		figure = loss
+	}
 	if len(h.Rounds) > 0 {
-		Accuracy(h).Show()
+		figure.Show()
 	}
 }
 

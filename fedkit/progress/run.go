@@ -210,7 +210,7 @@ func (p *Run) after() string {
 	return fmt.Sprintf("after round %d of %d", p.round, p.Planned)
 }
 
-// scores lists the accuracy of the global model, the clients' own, or both.
+// scores lists the accuracy, or R², of the global model, the clients' own, or both.
 func (p *Run) scores() (parts []string) {
 	b := compare.GlobalModel
 	if p.Global == nil {
@@ -219,10 +219,14 @@ func (p *Run) scores() (parts []string) {
 	if b.Points(&p.Run) == nil {
 		return nil
 	}
-	if a := compare.Accuracy.Value(&p.Run, b); finite(a) {
-		parts = append(parts, "accuracy "+table.Percent(a))
-		if own := compare.Accuracy.Value(&p.Run, compare.OwnModels); p.Personal && p.Global != nil && finite(own) {
-			parts[0] += fmt.Sprintf(" (clients' own %s)", table.Percent(own))
+	q, write := compare.Accuracy.For(&p.Run), table.Percent
+	if q.Format != nil {
+		write = q.Format
+	}
+	if a := q.Value(&p.Run, b); finite(a) {
+		parts = append(parts, q.Name+" "+table.Minus(write(a)))
+		if own := q.Value(&p.Run, compare.OwnModels); p.Personal && p.Global != nil && finite(own) {
+			parts[0] += fmt.Sprintf(" (clients' own %s)", table.Minus(write(own)))
 		}
 	}
 	return append(parts, "loss "+table.Minus(fmt.Sprintf("%.3g", compare.Loss.Value(&p.Run, b))))

@@ -166,7 +166,7 @@ func (p *plan) clear() {
 	for _, path := range append(left, p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.Path(tableFile)) {
 		_ = os.Remove(path)
 	}
-	p.Rounds, p.Accuracy, p.Models, p.files, p.About.Early = 0, fedkit.Float(math.NaN()), false, nil, ""
+	p.Rounds, p.Accuracy, p.R2, p.Models, p.files, p.About.Early = 0, fedkit.Float(math.NaN()), nil, false, nil, ""
 }
 
 // files returns the paths in a folder whose names have a prefix. filepath.Glob would take a folder "runs [new]" for a pattern.
@@ -184,6 +184,9 @@ func files(dir, start string) (paths []string) {
 func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 	if h != nil && len(h.Rounds) > 0 {
 		p.Rounds, p.Accuracy, p.About.Early = len(h.Rounds), fedkit.Float(h.Accuracy()), h.Early
+		if r2 := fedkit.Float(history.R2.Last(h)); h.Main() == history.R2 {
+			p.R2 = &r2
+		}
 		if err := h.Save(p.Path(historyFile)); err != nil {
 			return err
 		}

@@ -10,12 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	algorithms "fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 	"github.com/janpfeifer/must"
@@ -222,6 +226,36 @@ func TestExtractHasClustersAndCohorts(t *testing.T) {
 			if !slices.Equal(r.Clusters, full.Clusters) || slices.Equal(r.Clients(), full.Clients()) != (i == 0) || r.Training().Steps != full.Training().Steps {
 				t.Errorf("run %d, round %d: %v %v\nwant %v %v", i, r.Round, r.Clusters, r.Clients(), full.Clusters, full.Clients())
 			}
+		}
+	}
+}
+
+// What a study stores of a regression, and its extract, have R² in place of an accuracy.
+func TestRegressionIsStored(t *testing.T) {
+	d := &datasets.Dataset{Name: "prices", Shape: []int{1}}
+	for i := range 20 {
+		d.Train.Floats, d.Train.Targets = append(d.Train.Floats, float32(i)/20), append(d.Train.Targets, float32(1000*i))
+	}
+	d.Test = d.Train
+	fed := must.M1(fedkit.New(d, partition.IID{Clients: 2}, model.LinearRegression()))
+	dir := t.TempDir()
+	st := study.New(filepath.Join(dir, "runs"))
+	st.Log = t.Output()
+	st.Add(fed, avg(0.5), fedkit.Options{Rounds: 4, EvalEvery: 2})
+	path := filepath.Join(dir, "some.runs")
+	must.M(must.M1(st.Run(ctx)).Extract(path))
+	listed, damaged := study.List(st.Dir)
+	if damaged != nil {
+		t.Fatal(damaged)
+	}
+	whole := must.M1(listed[0].History())
+	for _, runs := range []study.Runs{listed, must.M1(study.Open(path))} {
+		r, h := runs[0], must.M1(runs[0].Light())
+		if r.R2 == nil || float64(*r.R2) != history.R2.Last(whole) || !math.IsNaN(float64(r.Accuracy)) {
+			t.Errorf("R² %v, accuracy %v", r.R2, r.Accuracy)
+		}
+		if got, want := history.R2.Last(h), history.R2.Last(whole); math.Abs(got-want) > 1e-4 || h.Main() != history.R2 || !math.IsNaN(h.Accuracy()) {
+			t.Errorf("%s %v, want %v; accuracy %v", h.Main(), got, want, h.Accuracy())
 		}
 	}
 }

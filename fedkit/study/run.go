@@ -23,14 +23,15 @@ type Run struct {
 	Name   string  `json:"name"`             // of its history: Options.Name, or the strategy's
 	Labels []Label `json:"labels,omitempty"` // those of the study that computed it or, in what Study.Run returns, those of that study
 
-	Rounds   int          `json:"rounds"`           // that were run
-	Accuracy fedkit.Float `json:"accuracy"`         // at the last evaluated round, as History.Accuracy has it
-	Seconds  float64      `json:"seconds"`          // wall time, if it was computed in one go
-	Finished time.Time    `json:"finished"`         // when it ended
-	Commit   string       `json:"commit,omitempty"` // of the checkout that the program was built from, with a + if files were changed; empty in a notebook
-	Models   bool         `json:"models,omitempty"` // whether its final models are kept
-	Error    string       `json:"error,omitempty"`  // why it failed; empty if it did not
-	Retry    bool         `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
+	Rounds   int           `json:"rounds"`           // that were run
+	Accuracy fedkit.Float  `json:"accuracy"`         // at the last evaluated round, as History.Accuracy has it: NaN for a regression
+	R2       *fedkit.Float `json:"r2,omitempty"`     // R² of a regression there; nil for other runs
+	Seconds  float64       `json:"seconds"`          // wall time, if it was computed in one go
+	Finished time.Time     `json:"finished"`         // when it ended
+	Commit   string        `json:"commit,omitempty"` // of the checkout that the program was built from, with a + if files were changed; empty in a notebook
+	Models   bool          `json:"models,omitempty"` // whether its final models are kept
+	Error    string        `json:"error,omitempty"`  // why it failed; empty if it did not
+	Retry    bool          `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
 	// From is what its federation was made from, one per study that recorded it with AddFrom; empty if none did.
 	From  []*config.Config `json:"from,omitempty"`

@@ -270,7 +270,7 @@ func (s *Study) enough(r *Run) bool {
 
 // take records how a run ended.
 func (p *plan) take(r *Run) {
-	p.Rounds, p.Accuracy, p.Seconds, p.Finished, p.Commit, p.Models, p.Error, p.Retry = r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Commit, r.Models, r.Error, r.Retry
+	p.Rounds, p.Accuracy, p.R2, p.Seconds, p.Finished, p.Commit, p.Models, p.Error, p.Retry = r.Rounds, r.Accuracy, r.R2, r.Seconds, r.Finished, r.Commit, r.Models, r.Error, r.Retry
 	p.files, p.About.Code, p.About.Early = r.files, r.About.Code, r.About.Early
 }
 

@@ -5,6 +5,7 @@ package task
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ type Task struct {
 	// targets, binary cross entropy for tags: see package loss.
 	Loss func(out, y *graph.Node) *graph.Node
 	// Accuracy is 1 for every example that is right and 0 for the others, [C, B]. Default: the largest output is the
-	// label; for a regression, 1 − squared error; for tags and for labels at positions, the share that is right.
+	// label; for tags and for labels at positions, the share that is right; none for a regression, NaN.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
 	// Train puts a model in training mode, if that takes a penalty, such as one on the weights. It is called in every local step before
@@ -184,7 +185,7 @@ func (t *Task) complete(d *datasets.Dataset) {
 		usual, right = loss.BinaryCrossEntropy, loss.CorrectTags
 	case d.Classes == 0:
 		usual, right = loss.SquaredError, func(out, y *graph.Node) *graph.Node {
-			return graph.OneMinus(graph.MulScalar(loss.SquaredError(out, y), 2))
+			return graph.AddScalar(loss.SquaredError(out, y), math.NaN())
 		}
 	}
 	if t.Loss == nil {

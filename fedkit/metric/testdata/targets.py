@@ -8,9 +8,10 @@ import json
 import pathlib
 
 import numpy as np
-from sklearn.metrics import f1_score, r2_score
+from sklearn.metrics import f1_score, mean_absolute_error, r2_score, root_mean_squared_error
 
 rng = np.random.default_rng(12)
+measures = {"r2": r2_score, "rmse": root_mean_squared_error, "mae": mean_absolute_error}
 cases = []
 for n, t in (40, 3), (7, 2), (30, 1):
     outputs = rng.normal(size=(n, t)).astype(np.float32)
@@ -18,5 +19,5 @@ for n, t in (40, 3), (7, 2), (30, 1):
     values = (outputs + 0.7 * rng.normal(size=(n, t))).astype(np.float32)
     f1 = f1_score(tags, outputs > 0, average="micro") if t > 1 else f1_score(tags[:, 0], outputs[:, 0] > 0)
     cases.append({"outputs": outputs.astype(float).tolist(), "tags": tags.ravel().tolist(), "values": values.astype(float).ravel().tolist(),
-                  "f1": f1, "r2": r2_score(values.astype(np.float64), outputs.astype(np.float64))})
+                  "f1": f1, **{name: measure(values.astype(np.float64), outputs.astype(np.float64)) for name, measure in measures.items()}})
 pathlib.Path(__file__).with_name("targets.json").write_text(json.dumps(cases))
