@@ -151,6 +151,9 @@ class Cells(unittest.TestCase):
         self.shows("%%\nfederation()", r"digits: 5 clients, IID; .*parameters\nLabels of each client's training rows", figure=True)
         self.shows("%%\nplot.Sizes(federation())", "Training rows.*", figure=True)
         self.shows("%%\nplot.Labels(federation()).Show()", "Labels of each client's training rows", figure=True)
+        self.shows("%%\nmust.M1(federation().Models(2, 0))", r"a matrix \[2, 650\]")
+        self.shows("%%\n&fedkit.Updates{Models: must.M1(federation().Models(2, 0))}", r"&fedkit.Updates\{Models: a matrix \[2, 650\]\}")
+        self.shows("%%\ndatasets.TestPart", "test part")
         self.shows("%%\n&strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2}}", r"&strategy.FedAvg\{Fraction: 0.5, Local: fedkit.Local\{Epochs: 2\}\}")
 
     def test_plain_last_line(self):

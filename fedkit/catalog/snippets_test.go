@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,8 +96,91 @@ func (s snippet) source(imports, declared string) string {
 	return "package p" + imports + "; " + above + declared + "\nfunc _() {\n" + statements + "\n}\n"
 }
 
-// Whatever looks like Go in the pages and in comments is Go, and names what there is, with the arguments that it takes.
-func TestSnippetsCompile(t *testing.T) {
+// completed is a snippet with the imports and declarations that it lacks.
+type completed struct {
+	snippet
+	imports, declared string
+	file              *ast.File
+}
+
+// complete parses a snippet and adds what it lacks: packages by their names in paths, and what is given.
+func (s snippet) complete(fset *token.FileSet, paths map[string]string) (c completed, err error) {
+	c.snippet = s
+	for range 4 { // what is declared needs types, and these need packages
+		if c.file, err = parser.ParseFile(fset, s.at, s.source(c.imports, c.declared), 0); err != nil {
+			return c, err
+		}
+		free := map[string]string{}
+		for _, i := range c.file.Unresolved {
+			free[i.Name] = ""
+		}
+		for _, g := range given {
+			for name := range strings.FieldsSeq(g.names) {
+				if _, is := free[name]; is && strings.Contains(s.at, g.in) {
+					kind, of, _ := strings.Cut(g.is, " ")
+					free[name] = fmt.Sprintf("\n%s %s %s", kind, name, of)
+				}
+			}
+		}
+		for name, is := range free {
+			c.declared += is
+			if path := paths[name]; is == "" && path != "" && !slices.ContainsFunc(c.file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(path) }) {
+				c.imports += fmt.Sprintf("; import %s %q", name, path)
+			}
+		}
+		if _, dotted := free["Node"]; dotted && !strings.Contains(c.imports, "import .") {
+			c.imports += "; import . \"github.com/gomlx/gomlx/core/graph\""
+		}
+	}
+	return c, nil
+}
+
+// environment is a package with values of what is given, for the snippets that are run.
+const environment = `package env
+
+import (
+	"context"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/plot"
+	"fedkit.example/fedkit/sim"
+	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
+)
+
+var (
+	V_ctx    = context.Background()
+	V_data   = datasets.Digits()
+	V_rule   = partition.IID{Clients: 20}
+	V_fed    = must.M1(fedkit.New(V_data, V_rule, model.MLP(4)))
+	V_local  = fedkit.Local{LR: 0.1}
+	V_avg    = &strategy.FedAvg{Local: V_local}
+	V_fedavg, V_fedprox = run(V_avg), run(&strategy.FedProx{Local: V_local})
+	V_h      = V_fedavg
+	V_hs     = []*fedkit.History{V_fedavg, V_fedprox}
+	V_skewed, V_even = V_hs, V_hs
+	V_panels = []plot.Panel{{Name: "one", Runs: V_hs}}
+	V_x      = V_avg.X
+	V_drift  = compare.Accuracy
+	V_rep    = &strategy.FedRep{Local: V_local}
+	_        = run(V_rep)
+	V_accuracies, V_differences, V_p2 = []float64{0.8, 0.9, 0.7}, []float64{0.1, 0.2, 0.1}, 0.5
+)
+
+func run(s fedkit.Strategy) *fedkit.History { return must.M1(fedkit.Run(V_ctx, must.M1(V_fed.WithDevices(sim.Devices{PerExample: sim.Constant(0.1)})), s, fedkit.Options{Rounds: 2})) }
+`
+
+// runs are the places of snippets that are run, in which rounds are fewer.
+var runs = regexp.MustCompile(`README.md 1|algorithms.md 2|studies.md 1|time.md 1|fedkit/doc.go|study/doc.go|` +
+	`/(dots|facets|forest|heat|over|show|pivot|tidy|serving|stats/doc|table/doc|plot/doc|compare/doc|weights/doc|export/doc).go`)
+
+// Whatever looks like Go in the pages and in comments is Go, and names what there is, with the arguments that it takes. What needs no
+// files, network or large data runs, too.
+func TestSnippets(t *testing.T) {
 	list := expect.Value(exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.Name}}", top+"/fedkit/...", top+"/datasets/...",
 		"github.com/janpfeifer/must", "github.com/gomlx/gomlx/ml/model/checkpoint", "github.com/gomlx/gomlx/ml/layers").Output())(t)
 	exports, paths := map[string]string{}, map[string]string{"mlmodel": "github.com/gomlx/gomlx/ml/model"}
@@ -111,10 +195,9 @@ func TestSnippetsCompile(t *testing.T) {
 	}
 	fset := token.NewFileSet()
 	from := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	n := 0
+	n, files := 0, map[string]string{"env/env.go": environment}
 	for _, s := range snippets(t) {
-		imports, declared := "", ""
-		file, err := parser.ParseFile(fset, s.at, s.source(imports, declared), 0)
+		c, err := s.complete(fset, paths)
 		if err != nil {
 			if !strings.Contains(s.text, "…") {
 				t.Errorf("%s: %v\n%s", s.at, err, s.text)
@@ -122,50 +205,69 @@ func TestSnippetsCompile(t *testing.T) {
 			continue
 		}
 		n++
-		for range 3 { // what is declared needs types, and these need packages
-			free := map[string]string{}
-			for _, i := range file.Unresolved {
-				free[i.Name] = ""
-			}
-			for _, g := range given {
-				for name := range strings.FieldsSeq(g.names) {
-					if _, is := free[name]; is && strings.Contains(s.at, g.in) {
-						kind, of, _ := strings.Cut(g.is, " ")
-						free[name] = fmt.Sprintf("\n%s %s %s", kind, name, of)
-					}
-				}
-			}
-			for name, is := range free {
-				declared += is
-				if path := paths[name]; is == "" && path != "" && !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == strconv.Quote(path) }) {
-					imports += fmt.Sprintf("; import %s %q", name, path)
-				}
-			}
-			if _, dotted := free["Node"]; dotted && !strings.Contains(imports, "import .") {
-				imports += "; import . \"github.com/gomlx/gomlx/core/graph\""
-			}
-			if file, err = parser.ParseFile(fset, s.at, s.source(imports, declared), 0); err != nil {
-				t.Fatal(err)
-			}
-		}
+		var left []string // variables that nothing uses
 		config := types.Config{Importer: from, Error: func(err error) {
-			// A snippet need not use all of what it makes.
-			if words := err.(types.Error).Msg; !regexp.MustCompile(`declared and not used|is not used|imported and not used`).MatchString(words) {
+			words := err.(types.Error).Msg
+			if name, is := strings.CutPrefix(words, "declared and not used: "); is {
+				left = append(left, name)
+			} else if !strings.Contains(words, "is not used") && !strings.Contains(words, "imported and not used") {
 				t.Errorf("%s: %s", s.at, words)
 			}
 		}}
-		_, _ = config.Check("p", fset, []*ast.File{file}, nil)
+		_, _ = config.Check("p", fset, []*ast.File{c.file}, nil)
+		if runs.MatchString(s.at) {
+			files[fmt.Sprintf("s%d/s.go", n)] = c.program(left)
+		}
 	}
-	if n < 60 {
+	if n < 80 {
 		t.Errorf("found only %d snippets", n)
+	}
+	if expect.Long(t, "a program is built and linked"); !t.Failed() {
+		execute(t, files)
+	}
+}
+
+// program is the snippet as a package with a function Run, which fails if what nothing uses is an error.
+func (c completed) program(left []string) string {
+	fewer := regexp.MustCompile(`Rounds: \d+`).ReplaceAllString(c.text, "Rounds: 2")
+	for _, name := range left {
+		fewer += "\nif e, is := any(" + name + ").(error); is { panic(e) }"
+	}
+	source := snippet{c.at, fewer}.source(c.imports+`; import "example.com/snippets/env"`, regexp.MustCompile(`(?m)^var (\w+) (.*)`).ReplaceAllString(c.declared, "var $1 $2 = env.V_$1")+"\nvar _ = env.V_h")
+	return strings.Replace(source, "func _()", "func Run()", 1)
+}
+
+// execute builds a program of the packages, and runs all of them.
+func execute(t *testing.T, files map[string]string) {
+	dir := t.TempDir()
+	main := "package main\n\nimport \"fmt\"\n"
+	calls := ""
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		expect.OK(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o600))
+		if name := filepath.Dir(name); name != "env" {
+			main += fmt.Sprintf("import %s %q\n", name, "example.com/snippets/"+name)
+			calls += fmt.Sprintf("\tfmt.Println(%q)\n\t%s.Run()\n", name, name)
+		}
+	}
+	root := expect.Value(filepath.Abs(top))(t)
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(main+"\nfunc main() {\n"+calls+"}\n"), 0o600))
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "go.mod"), fmt.Appendf(nil, "module example.com/snippets\n\ngo 1.26\n\nrequire fedkit.example v0.0.0\n\nreplace fedkit.example => %q\n", root), 0o600))
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "go.sum"), expect.Value(os.ReadFile(filepath.Join(root, "go.sum")))(t), 0o600))
+	for _, command := range []*exec.Cmd{exec.Command("go", "build", "-mod=mod", "-ldflags=-s", "-o", "all", "."), exec.Command("./all")} {
+		command.Dir = dir
+		if out, err := command.CombinedOutput(); err != nil || strings.Contains(string(out), "error: ") {
+			t.Fatalf("%v: %v\n%s", command, err, out)
+		}
 	}
 }
 
 // go doc shows no methods of a type that is declared in an internal package, so the comment on its name leads there. A Matrix lists them.
 func TestTypesOfInternalPackages(t *testing.T) {
-	packages := expect.Value(parser.ParseDir(token.NewFileSet(), top+"/fedkit", nil, parser.ParseComments))(t)
+	files, _ := filepath.Glob(top + "/fedkit/*.go")
 	n := 0
-	for _, file := range packages["fedkit"].Files {
+	for _, path := range files {
+		file := expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
 		for _, d := range file.Decls {
 			g, is := d.(*ast.GenDecl)
 			if !is || g.Tok != token.TYPE || g.Lparen.IsValid() {
