@@ -119,6 +119,7 @@ install_gonb() {
 		cd "$root"
 		go mod download github.com/janpfeifer/gonb
 		from=$(go list -m -f '{{.Dir}}' github.com/janpfeifer/gonb)
+		chmod -R u+w "$to" 2>/dev/null || : # left by a setup that was killed
 		rm -rf "$to"
 		mkdir "$to"
 		cp -R "$from"/*.go "$from"/go.* "$from"/{common,gonbui,internal,version} "$to"
