@@ -28,7 +28,7 @@ const FullBatch = engine.FullBatch
 type Local struct {
 	Epochs    int       `range:"[1,inf)" default:"1"`                       // E, passes over the client's examples
 	Steps     int       `range:"[1,inf)" default:"steps counted by Epochs"` // τ, steps instead of epochs
-	Batch     int       `default:"32"`                                      // B, examples per step, or FullBatch; the last batch of an epoch may be smaller, and is weighted accordingly
+	Batch     int       `default:"32"`                                      // B, examples per step, or FullBatch; an epoch's last batch may be smaller, and weighs less
 	LR        float64   // η, learning rate; required unless Local is empty
 	Schedule  Schedule  // how η changes with the rounds; default: constant
 	Optimizer Optimizer // default SGD{}
@@ -61,9 +61,10 @@ func (l Local) WithDefaults() Local {
 	if l.Schedule == nil && l.Optimizer == nil && l == (Local{}) {
 		l.LR = 0.1
 	}
-	l.Batch = cmp.Or(l.Batch, 32)
-	if l.Epochs == 0 && l.Steps == 0 {
-		l.Epochs = 1
+	usual := Defaults(l)
+	l.Batch = usual.Batch
+	if l.Steps == 0 {
+		l.Epochs = usual.Epochs
 	}
 	if l.Optimizer == nil {
 		l.Optimizer = SGD{}
