@@ -249,7 +249,7 @@ cause() {
 }
 
 setup() {
-	local python_key packages_key go_key cell_key gopls_key
+	local python_key packages_key go_key tools_key cell_key gopls_key
 	need_home
 	need_go
 	need_cc
@@ -279,15 +279,16 @@ setup() {
 		export FEDKIT_PYTHON=$tools/test/bin/python
 	fi
 
-	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go" "$root"/scripts/gonb/{mended.sed,briefly.go})
-	if ! fresh tools "$go_key" || [ ! -x "$tools/bin/gonb" ]; then
+	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
+	tools_key=$(printf '%s\n' "$go_key" | key "$root"/scripts/gonb/{mended.sed,briefly.go})
+	if ! fresh tools "$tools_key" || [ ! -x "$tools/bin/gonb" ]; then
 		say "setting up: the GoNB kernel"
 		rm -f "$tools/stamps/tools"
 		# Not in a condition, in which bash would go on past a failed command.
 		set +e
-		install_gonb "$go_key"
+		install_gonb "$tools_key"
 		set -e
-		fresh tools "$go_key" || failed tools
+		fresh tools "$tools_key" || failed tools
 	fi
 	cell_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root"/fedkit/cmd/cell/*.go "$root"/fedkit/internal/nearest/*.go)
 	if ! fresh stand-in "$cell_key" || [ ! -x "$tools/cell/go" ]; then
