@@ -53,6 +53,14 @@ const (
 	ValidationPart             // rows of the training part on which nothing is trained, for choices: see partition.Validation
 )
 
+// String returns "test part".
+func (p Part) String() string {
+	if names := []string{"training part", "test part", "validation part"}; p >= 0 && int(p) < len(names) {
+		return names[p]
+	}
+	return fmt.Sprintf("Part(%d)", int(p))
+}
+
 // Part returns the examples that a part's rows are of: those of ValidationPart are rows of Train.
 func (d *Dataset) Part(part Part) *Split {
 	if part == TestPart {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -76,5 +77,11 @@ func line(target float32) *Dataset {
 		Name: "line", Shape: []int{1},
 		Train: Split{Floats: []float32{1, 2}, Targets: []float32{3, 4}},
 		Test:  Split{Floats: []float32{1}, Targets: []float32{target}},
+	}
+}
+
+func TestPartsAsText(t *testing.T) {
+	if got := fmt.Sprint(TrainPart, ", ", TestPart, ", ", ValidationPart, ", ", Part(7)); got != "training part, test part, validation part, Part(7)" {
+		t.Error(got)
 	}
 }

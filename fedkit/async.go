@@ -212,7 +212,7 @@ func (r *Round) collect(f *InFlight, a Async, in []flight.Job) (*Updates, error)
 }
 
 // InFlight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in
-// its State.
+// its State. Fields: go doc internal/flight.InFlight
 type InFlight = flight.InFlight
 
 // compute solves pending work in order of arrival.

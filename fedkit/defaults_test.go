@@ -30,3 +30,21 @@ func TestStepsSeeDefaults(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Batches are of 32 examples unless it is said otherwise; the learning rate is 0.1 only if nothing is said.
+func TestLocalDefaults(t *testing.T) {
+	for _, c := range []struct{ given, want Local }{
+		{Local{}, Local{Epochs: 1, Batch: 32, LR: 0.1, Optimizer: SGD{}}},
+		{Local{LR: 0.3}, Local{Epochs: 1, Batch: 32, LR: 0.3, Optimizer: SGD{}}},
+		{Local{Steps: 4, LR: 0.3, Prox: 1, Optimizer: Adam{}}, Local{Steps: 4, Batch: 32, LR: 0.3, Prox: 1, Optimizer: Adam{}}},
+		{Local{Batch: FullBatch, LR: 0.3}, Local{Epochs: 1, Batch: FullBatch, LR: 0.3, Optimizer: SGD{}}},
+		{Local{Epochs: 2}, Local{Epochs: 2, Batch: 32, Optimizer: SGD{}}},
+	} {
+		if got := c.given.WithDefaults(); got != c.want || got.WithDefaults() != got {
+			t.Errorf("%+v, want %+v", got, c.want)
+		}
+	}
+	if err := (Local{Epochs: 2}).Check(nil, 1); err == nil || err.Error() != "invalid: LR = 0: must be a number > 0" {
+		t.Error(err)
+	}
+}

@@ -24,12 +24,12 @@ const FullBatch = engine.FullBatch
 // with the Job's mask m, shift s and proximal center a: its Start, unless it has Pulls. Unused terms cost nothing. An Optimizer
 // other than SGD replaces the gradient in the parentheses by its own direction. With ClipExamples, ∇f is the mean of clipped
 // gradients of the batch's examples.
-// The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, Batch and LR are required.
+// The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, LR is required.
 type Local struct {
 	Epochs    int       `range:"[1,inf)" default:"1"`                       // E, passes over the client's examples
 	Steps     int       `range:"[1,inf)" default:"steps counted by Epochs"` // τ, steps instead of epochs
-	Batch     int       // B, examples per step, or FullBatch; the last batch of an epoch may be smaller, and is weighted accordingly
-	LR        float64   // η, learning rate
+	Batch     int       `default:"32"`                                      // B, examples per step, or FullBatch; an epoch's last batch may be smaller, and weighs less
+	LR        float64   // η, learning rate; required unless Local is empty
 	Schedule  Schedule  // how η changes with the rounds; default: constant
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   `range:"[0,inf)"` // μ of FedProx's proximal term (μ/2)‖w − a‖²; ignored in a Job with Pulls
@@ -59,10 +59,12 @@ type Local struct {
 // WithDefaults returns l with its defaults filled in; one of Epochs and Steps stays 0.
 func (l Local) WithDefaults() Local {
 	if l.Schedule == nil && l.Optimizer == nil && l == (Local{}) {
-		l = Local{Batch: 32, LR: 0.1}
+		l.LR = 0.1
 	}
-	if l.Epochs == 0 && l.Steps == 0 {
-		l.Epochs = 1
+	usual := Defaults(l)
+	l.Batch = usual.Batch
+	if l.Steps == 0 {
+		l.Epochs = usual.Epochs
 	}
 	if l.Optimizer == nil {
 		l.Optimizer = SGD{}
@@ -86,7 +88,7 @@ func (l Local) Check(fed *Federation, n int) error {
 	case l.Steps > 0 && l.Epochs > 0:
 		return Invalid("Steps", l.Steps, "0 if Epochs is set: use one of them")
 	case l.Batch < 1 && l.Batch != FullBatch:
-		return Invalid("Batch", l.Batch, "at least 1, or fedkit.FullBatch")
+		return Invalid("Batch", l.Batch, "at least 1, 0 for the default of 32, or fedkit.FullBatch")
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):
 		return Invalid("LR", l.LR, "a number > 0")
 	case l.Noise > 0 && l.ClipExamples == 0:

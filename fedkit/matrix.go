@@ -13,13 +13,21 @@ import (
 // Matrix is an immutable float32 matrix [n, d] on the device: each row is a model, an update, a control variate. An operation
 // that fails returns a Matrix whose Err is set, as do all operations on it, so that a formula can be written in one line and
 // checked once. Round reports the error of a matrix it is given, with the line of the strategy that made the mistake.
+//
+//	rows       Rows(), Take(rows…), Put(rows, u), Repeat(n), Mean(weights), Mix(r), Center()
+//	columns    Cols(), Columns(from, to), Layers(layers…)
+//	values     Add(b), Sub(b), Mul(b), Scale(a), ScaleRows(by), Blend(b, mask), Not()
+//	on host    Norms(), NormsBy(layers), Gram(), Inner(b), Points(), Host(), MarshalBinary(), UnmarshalBinary(b)
+//	any        Apply(p, args…), ApplyN(n, p, args…); Err(), String()
+//
+// What they take and return: go doc internal/rows.Matrix
 type Matrix = rows.Matrix
 
-// Layer is a layer of a model, for Matrix.NormsBy and Matrix.Layers: see Task.Layers.
+// Layer is a layer of a model, for Matrix.NormsBy and Matrix.Layers: see Task.Layers. Fields: go doc internal/rows.Layer
 type Layer = rows.Layer
 
 // Program is a GoMLX graph function for server-side mathematics, compiled once for each combination of argument shapes. Make it
-// once, as a package-level variable. If it depends on an option, use Programs.
+// once, as a package-level variable. If it depends on an option, use Programs. Methods: go doc internal/xla.Program
 type Program = xla.Program
 
 // NewProgram returns the program that build describes, with one result or several (see Matrix.ApplyN); it is compiled when it is first

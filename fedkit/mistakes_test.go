@@ -93,21 +93,21 @@ func TestMistakesAreFound(t *testing.T) {
 		{"Round", func(s *clumsy, r *fedkit.Round) error {
 			s.State.X = s.State.X.Add(narrow()) // @add
 			return r.Err()
-		}, `^fedkit: clumsy: round 1: State\.X: invalid: Matrix\.Add: \[1, 5\] and \[1, 1\] do not fit \(mistakes_test\.go:@add\)$`},
+		}, `^fedkit: clumsy: round 1: State\.X: invalid: Matrix\.Add: \[1, 5\] and \[1, 1\] do not fit\n\tfedkit_test\.TestMistakesAreFound\.func\d+ mistakes_test\.go:@add$`},
 		{"Start", func(s *clumsy, r *fedkit.Round) error {
 			y := struct{ y *fedkit.Matrix }{s.State.X.Take(5).Scale(2)} // @take
 			s.State.Kept = []map[string]struct{ y *fedkit.Matrix }{nil, {"a": y}}
 			return r.Err()
-		}, `^fedkit: clumsy: start: State\.Kept\[1\]\[a\]\.y: invalid: Matrix\.Take: row 5 .* \(mistakes_test\.go:@take\)$`},
+		}, `^fedkit: clumsy: start: State\.Kept\[1\]\[a\]\.y: invalid: Matrix\.Take: row 5 .*\n\tfedkit_test\.TestMistakesAreFound\.func\d+ mistakes_test\.go:@take$`},
 		{"Round", func(s *clumsy, r *fedkit.Round) error {
 			_, err := s.State.X.Apply(broken).Norms() // @apply
 			return err
-		}, `^fedkit: clumsy: round 1: program "broken": (.|\n)*\(mistakes_test\.go:@apply\)$`},
+		}, `^fedkit: clumsy: round 1: program "broken": (.|\n)*\n\tfedkit_test\.TestMistakesAreFound\.func\d+ mistakes_test\.go:@apply$`},
 		{"Round", func(s *clumsy, r *fedkit.Round) error {
 			var none *fedkit.Matrix
 			s.State.X = s.State.X.Sub(none) // @nil
 			return nil
-		}, `^fedkit: clumsy: round 1: State\.X: invalid: the matrix is nil \(mistakes_test\.go:@nil\)$`},
+		}, `^fedkit: clumsy: round 1: State\.X: invalid: the matrix is nil\n\tfedkit_test\.TestMistakesAreFound\.func\d+ mistakes_test\.go:@nil$`},
 		{"Round", func(s *clumsy, r *fedkit.Round) error {
 			r.Fail(errors.New("mine"))
 			return nil

@@ -291,7 +291,7 @@ func TestLocalCheck(t *testing.T) {
 	for want, l := range map[string]Local{
 		"Local.Epochs":             {Batch: 1, LR: 1, Epochs: -1},
 		"Local.Steps":              {Batch: 1, LR: 1, Steps: -1},
-		"Local.Batch":              {LR: 1},
+		"Local.Batch":              {Batch: -2, LR: 1},
 		"Local.LR":                 {Batch: 1},
 		"Local.Prox":               {Batch: 1, LR: 1, Prox: -1},
 		"Local.Optimizer.Beta = 1": {Batch: 1, LR: 1, Optimizer: Momentum{Beta: 1}},

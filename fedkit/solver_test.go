@@ -451,7 +451,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{Job{Clients: []int{0}, Local: ok, Start: start, Pulls: []Pull{{Weight: 1}, {Weight: -1}}}, "invalid: Job.Pulls[1].Weight = -1: must be a number ≥ 0"},
 		{Job{Clients: []int{0}, Local: ok, Start: start, Pulls: []Pull{{Weight: 1, Weights: []float64{1}}}}, "invalid: Job.Pulls[0].Weights = [1]: must be nil if Weight is set: use one of them"},
 		{Job{Clients: []int{0}, Local: ok, Start: start, Pulls: []Pull{{Weight: 1, To: randomMatrix(1, 1, 3)}}}, fmt.Sprintf("invalid: Job.Pulls[0].To = [1, 3]: must be [1, %d] or [1, %d]", o.Dim(), o.Dim())},
-		{Job{Clients: []int{0}, Local: Local{LR: 0.1}, Start: start}, "invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch"},
+		{Job{Clients: []int{0}, Local: Local{Batch: -2, LR: 0.1}, Start: start}, "invalid: Local.Batch = -2: must be at least 1, 0 for the default of 32, or fedkit.FullBatch"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: -0.1}, Start: start}, "invalid: Local.LR = -0.1: must be a number > 0"},
 	} {
 		_, err := c.job.solve(context.Background(), fed, engine.Here(1), 0, 1, 1, nil)

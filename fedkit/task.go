@@ -10,13 +10,13 @@ import (
 type Model func(d *datasets.Dataset) (*Task, error)
 
 // Task is a model with its loss and accuracy, as GoMLX graph functions. All of them work on several clients at once: parameters, inputs
-// and labels have a leading client axis C, and values of different clients must not be mixed.
+// and labels have a leading client axis C, and values of different clients must not be mixed. Fields and methods: go doc internal/task.Task
 type Task = task.Task
 
-// Param is one tensor of a model: a layer's weights or biases, or a running value.
+// Param is one tensor of a model: a layer's weights or biases, or a running value. Fields: go doc internal/task.Param
 type Param = task.Param
 
-// Training is a local step as a model in training mode sees it: see TrainingOf.
+// Training is a local step as a model in training mode sees it: see TrainingOf. Methods: go doc internal/task.Training
 type Training = task.Training
 
 // TrainingOf returns the local step that Forward computes the outputs of x for; nil in evaluation. In a GoMLX model

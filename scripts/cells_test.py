@@ -61,6 +61,19 @@ func (s *Mine) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Globa
 must.M1(run(&Mine{}))
 """
 
+BAD = """
+type Bad struct {{ strategy.State }}
+
+func (s *Bad) Round(r *fedkit.Round) error {{
+	u := r.Train(fedkit.Job{{Clients: r.AllClients(), Start: s.X}})
+	s.X = {}
+	_ = u
+	return r.Err()
+}}
+%%
+{}
+"""
+
 
 class Cell:
     """What a cell has shown: text, as a reader sees it, and the MIME types of its displays; ok if it ended without an error."""
@@ -138,6 +151,9 @@ class Cells(unittest.TestCase):
         self.shows("%%\nfederation()", r"digits: 5 clients, IID; .*parameters\nLabels of each client's training rows", figure=True)
         self.shows("%%\nplot.Sizes(federation())", "Training rows.*", figure=True)
         self.shows("%%\nplot.Labels(federation()).Show()", "Labels of each client's training rows", figure=True)
+        self.shows("%%\nmust.M1(federation().Models(2, 0))", r"a matrix \[2, 650\]")
+        self.shows("%%\n&fedkit.Updates{Models: must.M1(federation().Models(2, 0))}", r"&fedkit.Updates\{Models: a matrix \[2, 650\]\}")
+        self.shows("%%\ndatasets.TestPart", "test part")
         self.shows("%%\n&strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2}}", r"&strategy.FedAvg\{Fraction: 0.5, Local: fedkit.Local\{Epochs: 2\}\}")
 
     def test_plain_last_line(self):
@@ -199,6 +215,34 @@ class Cells(unittest.TestCase):
         # Go's runtime writes this trace piece by piece, and GoNB names the cell's line only if a file and its line arrive together.
         fails('%%\ngo func() { panic("elsewhere") }()\nselect {}', "panic: elsewhere", "main.main.func1()", "main.go:")
         fails("%%\nos.Exit(3)", "exit status 3")
+
+    def test_mistakes_with_matrices(self):
+        """Each says what is wrong and in which line, and the kernel lives on."""
+        for formula, wrong in {
+            "u.Models.Take(20)": "invalid: Matrix.Take: row 20 ",
+            "s.X.Sub(u.Models.Columns(0, 5))": "invalid: Matrix.Sub: [1, 650] and [5, 5] do not fit",
+            "u.Models.Mean([]float64{1})": "invalid: Matrix.Mean: ",
+            "s.X.Add(nil)": "invalid: the matrix is nil",
+        }.items():
+            where = ("\n\tmain.(*Bad).Round  [[ Cell [", "Line 6 ]]")
+            self.fails(BAD.format(formula, "must.M1(run(&Bad{}))"), "error: fedkit: Bad: round 1: ", wrong, *where, without=["goroutine"])
+        self.shows(BAD.format("u.Models.Take(20)", "_, err := run(&Bad{})\nfmt.Println(err)"), r"fedkit: Bad: round 1: State.X: invalid: Matrix.Take: row 20 .*\n\tmain.\(\*Bad\).Round main.go:\d+")
+        self.fails("%%\nmust.M1(federation().Models(2, 0)).Take(5).Err()", "error: invalid: Matrix.Take: row 5 ", "\n\tmain.main  [[ Cell [", "Line 2 ]]")
+
+    def test_any_text(self):
+        """Text that looks like places in the code, and much of it."""
+        shows = lambda source, text="": self.shows(source, text, kernel=self.plain)
+        shows('%%\nlog.SetFlags(log.LstdFlags | log.Lshortfile)\nlog.Print("hello")', r"\S+ \S+ main.go:\d+: hello")
+        long = "9" * 20
+        lines = ["a: b: c (main.go:26)", "a:b:0:main.go:2:0: x", "main.go:2:-7: x", f"a:b:{long}: main.go:3", f"main.go:{long}", f"main.go:3:{long}: x", ":: main.go:4", "main_test.go:0:0: x"]
+        text = re.escape("\n".join(lines))
+        shows("%%\nfmt.Fprintln(os.Stderr, `" + "\n".join(lines) + "`)", text)
+        self.fails("%%\ngo panic(errors.New(`" + "\n".join(lines) + "`))\nselect {}", "a: b: c (main.go:26)", "goroutine ", kernel=self.plain)
+        self.fails("%%\nvar x int = `\n" + "\n".join(lines) + "`", "Line 2", "cannot use", kernel=self.plain)
+        self.fails("%%\nvar x int `\n" + "\n".join(lines) + "`", "Line 2", "expected ';', found `", kernel=self.plain)
+        cell = self.run_cell('%%\nfor i := range 1_000_000 { fmt.Println("line", i) }', self.plain)
+        self.assertRegex(cell.text, r"^line 0\nline 1\n(?s:.*)\n… lines left out: 9\d{5} …\nline 9\d{5}\n(?s:.*)\nline 999999\n$")
+        self.assertLess(len(cell.text), 600_000)
 
     def test_with_help(self):
         """Shift-Tab says what a name of any kind means, and Tab offers the fields of a literal."""

@@ -110,6 +110,33 @@ plugin_folder() {
 	esac
 }
 
+# GoNB ends at some lines of text, such as those of log.Lshortfile, and a program that prints a million lines fills the notebook with
+# them. So it is built from a copy of its sources in which that is mended.
+install_gonb() {
+	local from to=$tools/gonb file
+	(
+		set -e
+		cd "$root"
+		go mod download github.com/janpfeifer/gonb
+		from=$(go list -m -f '{{.Dir}}' github.com/janpfeifer/gonb)
+		chmod -R u+w "$to" 2>/dev/null || : # left by a setup that was killed
+		rm -rf "$to"
+		mkdir "$to"
+		cp -R "$from"/*.go "$from"/go.* "$from"/{common,gonbui,internal,version} "$to"
+		chmod -R u+w "$to"
+		for file in goexec/gonberror.go goexec/execcode.go jpyexec/jpyexec.go; do
+			sed -f scripts/gonb/mended.sed "$from/internal/$file" >"$to/internal/$file"
+		done
+		cp scripts/gonb/briefly.go "$to/internal/jpyexec/"
+		cp go.mod "$tools/gonb.mod"
+		cp go.sum "$tools/gonb.sum"
+		go mod edit -replace github.com/janpfeifer/gonb="$to" "$tools/gonb.mod"
+		go build -modfile="$tools/gonb.mod" -o "$tools/bin/" github.com/janpfeifer/gonb
+		go build -o "$tools/bin/" golang.org/x/tools/cmd/goimports ./scripts/pjrt
+		stamp tools "$1"
+	) >"$tools/log/tools" 2>&1
+}
+
 # What stands in for go in the kernel: see fedkit/cmd/cell.
 install_cell() {
 	(cd "$root" && go build -ldflags=-s -o "$tools/cell/go" ./fedkit/cmd/cell) >"$tools/log/cell-go" 2>&1 && stamp stand-in "$1"
@@ -222,7 +249,7 @@ cause() {
 }
 
 setup() {
-	local python_key packages_key go_key cell_key gopls_key
+	local python_key packages_key go_key tools_key cell_key gopls_key
 	need_home
 	need_go
 	need_cc
@@ -253,10 +280,15 @@ setup() {
 	fi
 
 	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
-	if ! fresh tools "$go_key" || [ ! -x "$tools/bin/gonb" ]; then
+	tools_key=$(printf '%s\n' "$go_key" | key "$root"/scripts/gonb/{mended.sed,briefly.go})
+	if ! fresh tools "$tools_key" || [ ! -x "$tools/bin/gonb" ]; then
 		say "setting up: the GoNB kernel"
-		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) >"$tools/log/tools" 2>&1 || failed tools
-		stamp tools "$go_key"
+		rm -f "$tools/stamps/tools"
+		# Not in a condition, in which bash would go on past a failed command.
+		set +e
+		install_gonb "$tools_key"
+		set -e
+		fresh tools "$tools_key" || failed tools
 	fi
 	cell_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root"/fedkit/cmd/cell/*.go "$root"/fedkit/internal/nearest/*.go)
 	if ! fresh stand-in "$cell_key" || [ ! -x "$tools/cell/go" ]; then
@@ -279,8 +311,7 @@ setup() {
 	# shellcheck disable=SC2046 # a package path is one word
 	(cd "$root" && go build $(go list -e -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)) 2>"$tools/log/fedkit" || uncompiled
 	if ! fresh cell "$go_key"; then
-		# Not in a condition, in which bash would go on past a failed command.
-		set +e
+		set +e # as above
 		prepare_cells "$go_key"
 		set -e
 		fresh cell "$go_key" || failed cell

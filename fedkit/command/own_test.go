@@ -111,7 +111,7 @@ func TestOwnProgram(t *testing.T) {
 	expect.Long(t, "a program is built and linked three times")
 	page := string(expect.Value(os.ReadFile("../../notebooks/guide/strategies.md"))(t))
 	block := func(start string) string {
-		found := regexp.MustCompile("(?s)```go\n(" + regexp.QuoteMeta(start) + ".*?)```").FindStringSubmatch(page)
+		found := regexp.MustCompile("(?s)```(?:go|sh)\n(" + regexp.QuoteMeta(start) + ".*?)```").FindStringSubmatch(page)
 		if found == nil {
 			t.Fatalf("the guide has no code that starts with %q", start)
 		}
@@ -137,14 +137,16 @@ func TestOwnProgram(t *testing.T) {
 		write("halfway.go", text)
 		do("go", "build", "-mod=mod", "-ldflags=-s", "-o", "mine", ".")
 	}
-	build(strategy)
-	if out := do("./mine", "list", "HalfWay"); !strings.HasPrefix(out, "HalfWay, strategy: HalfWay\n\nHalfWay moves") {
-		t.Error(out)
-	}
-	for _, want := range []string{"2 to run", "2 stored, 0 to run"} {
-		if out := do("./mine", "study", "study.yaml"); !strings.Contains(out, want) {
+	write("halfway.go", strategy)
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-s -buildvcs=false")
+	out := do("sh", "-ec", block("go build -o mine"))
+	for _, want := range []string{`"rounds":10`, "2 to run", "\nHalfWay, strategy: HalfWay\n\nHalfWay moves"} {
+		if !strings.Contains(out, want) {
 			t.Errorf("%s\nwant %s", out, want)
 		}
+	}
+	if out := do("./mine", "study", "study.yaml"); !strings.Contains(out, "2 stored, 0 to run") {
+		t.Error(out)
 	}
 	build(strategy + "\n// Other code, which HalfWay does not use.\nvar other = 1\n")
 	if out := do("./mine", "study", "status", "study.yaml"); !strings.Contains(out, "2 stored, 0 failed, 0 to run") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -90,6 +91,33 @@ func TestRunPrintsRoundsAndSummary(t *testing.T) {
 	}
 	if h, err := fedkit.Load(saved); err != nil || h.Accuracy() != float64(s.Accuracy) {
 		t.Error(h, err)
+	}
+}
+
+// What the help prints does as printed, here with fewer rounds: commands, and the files of a run and of a study.
+func TestPrintedCommands(t *testing.T) {
+	t.Chdir(t.TempDir())
+	block := func(command, start string) string { // those that begin so, without their margin
+		_, help, _ := do(command, "--help")
+		found := regexp.MustCompile(`(?m)(^    `+start+`.*\n(      .*\n|    \w+: .*\n|    vary:\n)*\n?)+`).FindString(help)
+		return strings.ReplaceAll("\n"+found, "\n    ", "\n")
+	}
+	expect.OK(t, os.WriteFile("experiment.yaml", []byte(block("run", "strategy:")), 0o600))
+	expect.OK(t, os.WriteFile("study.yaml", []byte(block("study", "base:")), 0o600))
+	if status, out, log := do("study", "status", "study.yaml"); status != done || !strings.Contains(out, "60 to run") {
+		t.Errorf("%d: %s%s", status, out, log)
+	}
+	commands := strings.NewReplacer("…", "--data Digits --partition 'IID Clients=20' --model MLP", ">mu.jsonl", "").Replace(block("run", "fedkit run"))
+	words := expect.Value(exec.Command("sh", "-ec", `fedkit() { printf '%s\n' "$@" --rounds 1 ""; }`+commands).Output())(t)
+	n := 0
+	for command := range strings.SplitSeq(strings.TrimSpace(string(words)), "\n\n") {
+		n++
+		if status, _, log := do(strings.Split(command, "\n")...); status != done {
+			t.Errorf("%q: %d: %s", command, status, log)
+		}
+	}
+	if n != 3 {
+		t.Errorf("found %d commands", n)
 	}
 }
 

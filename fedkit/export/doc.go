@@ -9,7 +9,7 @@
 //
 // Tables that compare runs have their own Save, with a line per run: see table.Table.
 //
-//	err := compare.Table(h...).Save("runs.csv")
+//	err := compare.Table(hs...).Save("runs.csv")
 //
 // Package export/parquet writes many histories as one such table in Parquet, and package weights writes models.
 package export

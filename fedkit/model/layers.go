@@ -7,7 +7,7 @@
 // graph function for its outputs, in which every node has the client axis first. Dense, Convolution, ConvPool, MaxPooling,
 // GroupNorm, BatchNorm, Dropout, ReLU and Flatten do, as most of GoMLX's graph functions do if they are given axes;
 // Einsum("cbi,cio->cbo", x, w) is a product for each client. See ResNet8, GRU and Transformer for models that are not chains of layers.
-// fedkit.Layer names a layer, so that fedkit.Round.Features finds its outputs.
+// fedkit.NameLayer names a layer, so that fedkit.Round.Features finds its outputs.
 //
 // GoMLX takes a GoMLX model function as it is, the shortest way to GoMLX's layers. Avoid the recurrent ones among them: a
 // round on sequences of 20 characters takes about a hundred times as long with lstm.New as with GRU. It is the layer that

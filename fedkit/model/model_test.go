@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -338,4 +339,30 @@ func TestRegressionsReachTheKnownOptimum(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The dense layer of the package's comment does as Dense, also for examples that are the same for all clients.
+func TestDenseLayerByEinsum(t *testing.T) {
+	written := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		task, err := model.LogisticRegression()(d)
+		task.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			return graph.Add(graph.Einsum("cbi,cio->cbo", x, p[0]), graph.InsertAxes(p[1], 1))
+		}
+		task.Features = nil
+		return task, err
+	}
+	data := expect.Value(datasets.GaussianMixture{Clients: 4, Groups: 2, Rows: 8, Features: 5, Classes: 3, Separation: 2}.Make())(t)
+	var got [2][]float32
+	for i, m := range []fedkit.Model{model.LogisticRegression(), written} {
+		fed := expect.Value(fedkit.New(data, partition.IID{Clients: 4}, m))(t)
+		s := &strategy.IFCA{K: 2, Local: fedkit.Local{LR: 0.1}}
+		h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 2}))(t)
+		for _, p := range expect.Value(fed.Predict(context.Background(), expect.Value(fed.Models(3, 1))(t), datasets.TestPart, nil))(t) {
+			got[i] = append(got[i], slices.Concat(p.Outputs...)...)
+		}
+		for _, c := range h.Last().Scores {
+			got[i] = append(got[i], float32(c.Loss))
+		}
+	}
+	close32(t, "by Einsum", got[1], got[0], 1e-5)
 }

@@ -29,15 +29,18 @@ func calls(without ...string) (all []runtime.Frame) {
 var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/rows",
 	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 
-func line(f runtime.Frame) string { return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line) }
+// line is a line of its own for a call: in a line with colons before it, the notebook kernel GoNB takes other text for a column.
+func line(f runtime.Frame) string {
+	return fmt.Sprintf("\n\t%s %s:%d", path.Base(f.Function), filepath.Base(f.File), f.Line)
+}
 
-// Located adds to an error, where it is made, the line of code that led to it: "cfl.go:42".
+// Located adds to an error, where it is made, the line of code that led to it, below: "strategy.(*CFL).Round cfl.go:42".
 func Located(err error) error {
 	if err == nil {
 		return nil
 	}
 	if all := calls(own...); len(all) > 0 {
-		return fmt.Errorf("%w (%s)", err, line(all[0]))
+		return fmt.Errorf("%w%s", err, line(all[0]))
 	}
 	return err
 }
@@ -50,7 +53,7 @@ func Panicked(p any) error {
 	}
 	e := &panicError{value: p}
 	for _, f := range all[:min(6, len(all))] {
-		e.stack += "\n\t" + path.Base(f.Function) + " " + line(f)
+		e.stack += line(f)
 	}
 	return e
 }

@@ -113,6 +113,14 @@ func (m *Matrix) Err() error {
 	return m.err
 }
 
+// String returns what m is: "a matrix [20, 650]".
+func (m *Matrix) String() string {
+	if err := m.Err(); err != nil {
+		return "a matrix that failed: " + err.Error()
+	}
+	return fmt.Sprintf("a matrix [%d, %d]", m.rows, m.cols)
+}
+
 // Apply runs a program on m and further arguments (matrices, []float32 or []float64 vectors, numbers); its one result
 // must be a matrix. Numbers and vectors reach the program as float32 parameters, so new values do not recompile.
 func (m *Matrix) Apply(p *xla.Program, args ...any) *Matrix { return m.ApplyN(1, p, args...)[0] }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
@@ -154,6 +155,11 @@ func TestMatrixErrorsStay(t *testing.T) {
 	var none *Matrix
 	if none.Rows() != 0 || none.Cols() != 0 {
 		t.Error("a nil matrix has rows or columns")
+	}
+	for want, of := range map[string]*Matrix{"a matrix [2, 2]": m, "a matrix that failed: invalid: the matrix is nil": none, "a matrix that failed: invalid: Matrix.Take: row 7 ": m.Take(7)} {
+		if got := of.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 	for name, got := range map[string]*Matrix{
 		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),

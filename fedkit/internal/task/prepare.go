@@ -46,12 +46,28 @@ func (t *Task) try(d *datasets.Dataset, usual bool) error {
 	if _, err := xla.Backend(); err != nil || t.Store != nil {
 		return nil // Run reports a missing device
 	}
-	for _, sets := range []int{trialClients, 1} { // examples per client, and the same for all clients
-		if err := t.tryWith(d, sets, usual); err != nil {
-			return fmt.Errorf("task %s: %w", t.Name, err)
-		}
+	err := t.tryWith(d, trialClients, usual) // examples of each client
+	if err == nil && t.tryWith(d, 1, usual) != nil {
+		t.Forward, t.Features = repeating(t.Forward), repeating(t.Features)
+		err = t.tryWith(d, 1, usual) // the same for all clients
+	}
+	if err != nil {
+		return fmt.Errorf("task %s: %w", t.Name, err)
 	}
 	return nil
+}
+
+// repeating gives each client its copy of examples that are the same for all, as Einsum("cbi,cio->cbo", x, w) needs them.
+func repeating(f func(p []*graph.Node, x *graph.Node) *graph.Node) func(p []*graph.Node, x *graph.Node) *graph.Node {
+	if f == nil {
+		return nil
+	}
+	return func(p []*graph.Node, x *graph.Node) *graph.Node {
+		if d, clients := x.Shape().Dimensions, p[0].Shape().Dimensions[0]; d[0] == 1 && clients > 1 {
+			x = graph.BroadcastToDims(x, append([]int{clients}, d[1:]...)...)
+		}
+		return f(p, x)
+	}
 }
 
 // tryWith builds the graphs for a number of sets of examples: one per client, or one for all.

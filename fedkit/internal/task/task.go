@@ -23,7 +23,7 @@ import (
 //
 // All functions work on several clients at once: parameters, inputs and labels have a leading client axis C, and
 // values of different clients must not be mixed. A dense layer is a batched matrix product,
-// Einsum("cbi,cio->cbo", x, w).
+// Einsum("cbi,cio->cbo", x, w), or model.Dense.
 type Task struct {
 	Name   string  // for histories and plots: "MLP-64"
 	Params []Param // concatenated in this order, a row [d] of a Matrix
@@ -33,7 +33,7 @@ type Task struct {
 
 	// Forward maps parameters p (p[l] is [C, Params[l].Shape…]) and inputs x ([C, B, data shape…]) to outputs
 	// ([C, B, Outputs of the data set…]: [C, B, classes] for labels; also [C, B] for a regression of one value). If the inputs are
-	// the same for all clients, x has C = 1.
+	// the same for all clients, x has C = 1, or is repeated for a Forward that cannot take that: it then takes longer.
 	Forward func(p []*graph.Node, x *graph.Node) *graph.Node
 	// Loss is the loss of every example, [C, B], from outputs and labels or targets y, [C, B], or [C, B, t] if there are t > 1 for
 	// each example (y may have C = 1 too). Default: cross entropy of the softmax for labels, half the squared error for real
