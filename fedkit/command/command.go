@@ -87,8 +87,6 @@ type commands struct {
 	Fleet   fleetCommand   `cmd:"" help:"List the hub and the workers of a fleet."`
 	List    namesCommand   `cmd:"" help:"List strategies, aggregators, data sets, models and all else that has a name."`
 
-	Completion completionCommand `cmd:"" help:"Print a script that completes commands, options and names in a shell."`
-
 	Version version `help:"Print the version."`
 }
 
@@ -102,8 +100,8 @@ func (version) BeforeReset(app *kong.Kong) error {
 }
 
 // Main runs the command with the arguments of the program, and ends the program with its exit status. Your own components, such as
-// &HalfWay{}, are registered first: see catalog.Register. They have the status of the shipped ones in runs, studies, lists and
-// completions.
+// &HalfWay{}, are registered first: see catalog.Register. They have the status of the shipped ones in runs, studies and
+// lists.
 func Main(own ...any) { os.Exit(execute(os.Args[1:], standard(), own...)) }
 
 // standard is the console of the process.

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -66,37 +64,6 @@ func TestListInJSON(t *testing.T) {
 	}
 	if status, out, _ := do("list", "Kurm", "--json"); status != refused || out != "" {
 		t.Error(status, out)
-	}
-}
-
-// The script completes commands, options, and names of what there is.
-func TestCompletion(t *testing.T) {
-	_, script, _ := do("completion", "bash")
-	for typed, want := range map[string]string{
-		"fedkit st":                          "study",
-		"./scripts/fedkit res":               "results",
-		"fedkit results re":                  "remove",
-		"fedkit results remove --y":          "--yes",
-		"fedkit results table --format l":    "latex",
-		"fedkit run --strategy FedP":         "FedPRISM FedProto FedProx",
-		"fedkit list Kr":                     "Krum",
-		"fedkit run x.yaml --strategy x --h": "--help --holdout",
-		"fedkit study --dr":                  "--dry-run",
-		"fedkit completion z":                "zsh",
-		"fedkit run fil":                     "", // by the shell
-	} {
-		words := strings.Fields(typed)
-		ask := fmt.Sprintf("%s\nCOMP_WORDS=(%s); COMP_CWORD=%d; _fedkit; echo ${COMPREPLY[@]}", script, typed, len(words)-1)
-		out, err := exec.Command("bash", "-c", ask).CombinedOutput()
-		if got := strings.TrimSpace(string(out)); err != nil || got != want {
-			t.Errorf("%s: %q, %v, want %q", typed, got, err, want)
-		}
-	}
-	if _, fish, _ := do("completion", "fish"); !strings.Contains(fish, "complete -c fedkit -n '__fish_seen_subcommand_from results; and __fish_seen_subcommand_from remove' -l yes\n") {
-		t.Error(fish)
-	}
-	if _, zsh, _ := do("completion", "zsh"); !strings.HasSuffix(zsh, "bashcompinit\n"+script) {
-		t.Error(zsh)
 	}
 }
 
