@@ -99,7 +99,7 @@ func TestPrintedCommands(t *testing.T) {
 	t.Chdir(t.TempDir())
 	block := func(command, start string) string { // those that begin so, without their margin
 		_, help, _ := do(command, "--help")
-		found := regexp.MustCompile(`(?m)(^    `+start+`.*\n(      .*\n|    \w+: .*\n|    vary:\n)*\n?)+`).FindString(help)
+		found := regexp.MustCompile(`(?m)(^    ` + start + `.*\n(      .*\n|    \w+: .*\n|    vary:\n)*\n?)+`).FindString(help)
 		return strings.ReplaceAll("\n"+found, "\n    ", "\n")
 	}
 	expect.OK(t, os.WriteFile("experiment.yaml", []byte(block("run", "strategy:")), 0o600))

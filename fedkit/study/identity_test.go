@@ -52,6 +52,22 @@ func (b by) factor() float64 {
 	return sum
 }
 
+// named holds a function beside a name.
+type named struct {
+	Name string
+	By   func() float64
+}
+
+func (n named) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
+	return u.Models.Scale(n.By())
+}
+func (n named) String() string { return n.Name }
+
+var factor = 0.5
+
+func varied() float64 { return factor }
+func vary()           { factor = 0.25 }
+
 func half() float64    { return 0.5 }
 func quarter() float64 { return 0.25 }
 
@@ -72,12 +88,14 @@ type (
 	}
 )
 
-func (s *scaled) Round(r *fedkit.Round) error {
-	x := s.X
-	if err := s.FedAvg.Round(r); err != nil {
+func (s *scaled) Round(r *fedkit.Round) error { return s.round(r, &s.FedAvg) }
+
+func (s *scaled) round(r *fedkit.Round, of *strategy.FedAvg) error {
+	x := of.X
+	if err := of.Round(r); err != nil {
 		return err
 	}
-	s.X = x.Add(s.X.Sub(x).Scale(s.by.factor()))
+	of.X = x.Add(of.X.Sub(x).Scale(s.by.factor()))
 	return nil
 }
 func (s shift) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
@@ -102,6 +120,36 @@ func (s *pulled) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.X, Local: s.Local, Objective: s.Objective})
 	s.X = s.X.Add(u.Delta().Mean(nil))
 	return r.Err()
+}
+
+// tuned hides a field of what it embeds; paired has two of one name.
+type (
+	tuned struct {
+		strategy.FedAvg
+		Local fedkit.Local
+	}
+	first  struct{ By float64 }
+	second struct{ By float64 }
+	paired struct {
+		strategy.FedAvg
+		first
+		second
+	}
+)
+
+func (s *paired) Round(r *fedkit.Round) error {
+	return (&scaled{s.FedAvg, by{number: s.second.By}}).round(r, &s.FedAvg)
+}
+
+// byState has an option that is called State; byNames one that is a long list.
+type (
+	byState struct{ State string }
+	byNames struct{ Names []string }
+)
+
+func (s byState) Select(r *fedkit.Round, _ int) []int { return r.AllClients()[:len(s.State)] }
+func (s byNames) Select(r *fedkit.Round, _ int) []int {
+	return r.AllClients()[:1+int(s.Names[64][0])%7]
 }
 
 // Two types of one name that differ in what they embed.
@@ -173,6 +221,23 @@ func everyUnlike(t *testing.T) (all []unlike) {
 		s.Local.Optimizer = descent{numbers(second)}
 		return fed, s, nil
 	})
+	add("a hidden field", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return fed, &tuned{FedAvg: *avg(numbers(second))}, nil
+	})
+	add("two fields of one name", func(is bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return fed, &paired{*avg(0.1), first{1}, second{numbers(is)}}, nil
+	})
+	selected := func(by fedkit.Selector) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		s := avg(0.1)
+		s.Selector = by
+		return fed, s, nil
+	}
+	add("an option called State", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return selected(byState{map[bool]string{false: "CA", true: "Ohio"}[second]})
+	})
+	add("bytes that are not UTF-8", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return selected(byNames{append(make([]string, 64), map[bool]string{false: "\xfe", true: "\xff"}[second])})
+	})
 	add("types of two functions", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
 		if second {
 			return fed, fast(), nil
@@ -240,6 +305,7 @@ func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 
 // What cannot be serialized for the key is not stored, and the error says what to do.
 func TestWhatCannotBeInTheKey(t *testing.T) {
+	vary()
 	k := 0.5
 	fed := digits(t)
 	for name, p := range map[string]struct {
@@ -247,6 +313,8 @@ func TestWhatCannotBeInTheKey(t *testing.T) {
 		s     fedkit.Strategy
 		words string
 	}{
+		"captured":    {fed.Intercept(named{"half", func() float64 { return k }}), avg(0.1), "Interceptors[0].By = a function that captures k, whose value cannot be seen: must be a method of a type that has it in a field"},
+		"a variable":  {fed.Intercept(named{"half", varied}), avg(0.1), "Interceptors[0].By = code that uses variable factor, which vary sets, which cannot be seen: must be made of constants, and of fields"},
 		"closure":     {fed, &scaled{*avg(0.1), by{of: func() float64 { return k }}}, "by.of = a function without a name: must be one that is declared with func at the top level"},
 		"channel":     {fed, &scaled{*avg(0.1), by{held: make(chan int)}}, "by.held = chan int(chan): must be what a configuration can tell from others, or in a field that is tagged"},
 		"interceptor": {fed.Intercept(shift{by{of: func() float64 { return k }}}), avg(0.1), "interceptors[0].by.of = a function without a name"},

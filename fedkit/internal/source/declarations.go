@@ -218,6 +218,14 @@ func (d *declarations) uses(in ast.Node, f func(name, of string)) {
 	var visit func(ast.Node) bool
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.FuncDecl: // but for its name
+			if n.Recv != nil {
+				ast.Inspect(n.Recv, visit)
+			}
+			if ast.Inspect(n.Type, visit); n.Body != nil {
+				ast.Inspect(n.Body, visit)
+			}
+			return false
 		case *ast.SelectorExpr:
 			if id, ok := n.X.(*ast.Ident); ok && id.Obj == nil && imports[id.Name] != "" {
 				f(n.Sel.Name, imports[id.Name])
