@@ -183,7 +183,7 @@ func (c cell) state() string {
 			look(w[module])
 			continue
 		}
-		for _, name := range []string{"go.mod", "go.sum", "datasets", "fedkit"} {
+		for _, name := range []string{"go.mod", "go.sum", "datasets", "fedkit", "internal"} {
 			look(filepath.Join(w[module], name))
 		}
 	}
