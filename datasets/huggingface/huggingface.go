@@ -68,6 +68,7 @@ var (
 	isName     = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 	isRevision = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
 	isCommit   = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	isSHA256   = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
 // check refuses options that no data set allows.
@@ -104,7 +105,7 @@ func (d Dataset) find() (splits, error) {
 		return s, fmt.Errorf("%s is not in %s (%w), and downloads are not allowed (FEDKIT_OFFLINE is set): get it by `hf download --repo-type dataset %s%s`, which was huggingface-cli download",
 			d.Name, folder, err, d.Name, revision)
 	}
-	s, failed := d.download(cache, folder)
+	s, failed := d.download(folder)
 	if failed != nil {
 		return s, fmt.Errorf("%s is not in %s (%w), and could not be downloaded: %w", d.Name, folder, err, failed)
 	}
