@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/internal/room"
 )
 
 // csvFile is the content of a CSV file.
@@ -23,6 +25,7 @@ type csvFile struct {
 	features []float32
 	labels   []string // [n]
 	owners   []string // [n], nil if unknown
+	room     room.Growing
 }
 
 // open reads a file. If names are given, its columns must have them.
@@ -207,6 +210,7 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 	if len(t.features) > maxValues-len(fields) {
 		return fmt.Errorf("line %d: more than %d values: must be at most as many", line, maxValues)
 	}
+	size := 8 + 4*len(fields) // in lists that grow, where words count by a quarter of their letters, which stay where they are
 	for i, field := range fields {
 		field = strings.TrimSpace(field)
 		switch roles[i] {
@@ -221,7 +225,7 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 			if field == "" {
 				return fmt.Errorf("line %d, column %s: must not be empty", line, quoted(t.names[i]))
 			}
-			if roles[i] == label {
+			if size += 20 + len(field)/4; roles[i] == label {
 				t.labels = append(t.labels, strings.Clone(field))
 			} else {
 				t.owners = append(t.owners, strings.Clone(field))
@@ -229,6 +233,9 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 		}
 	}
 	t.lines = append(t.lines, line)
+	if err := t.room.Add(size); err != nil {
+		return fmt.Errorf("line %d: reading on %w", line, err)
+	}
 	return nil
 }
 

@@ -62,16 +62,16 @@ func For(bytes float64) error {
 	return nil
 }
 
-// Growing counts the bytes in lists that grow while a file is read.
+// Growing counts the bytes in lists that grow by a quarter, for which they are copied, while a file is read.
 type Growing struct{ bytes, checked float64 }
 
-// Add counts more bytes, and refuses to go on if the lists may not have the memory to grow: they are copied, and once more at the end.
+// Add counts more bytes, and refuses to go on if too few are free for the lists to grow.
 func (g *Growing) Add(bytes int) error {
 	if g.bytes += float64(bytes); g.bytes <= g.checked {
 		return nil
 	}
 	g.checked = 1.25*g.bytes + 1<<20
-	return For(2 * g.checked)
+	return For(1.25 * g.checked)
 }
 
 // ReadFile returns the content of a regular file. It refuses one that does not fit into memory the given number of times.
