@@ -189,8 +189,8 @@ func pages(from io.ReaderAt, at, end int64) (most float64, err error) {
 		}
 		read, _ := section.Seek(0, io.SeekCurrent)
 		uncompressed, compressed, values := w.numbers[2], w.numbers[3], w.numbers[1]
-		if at += read - int64(b.Buffered()) + compressed; at > end {
-			return 0, errors.New("it is longer than its column")
+		if at += read - int64(b.Buffered()) + compressed; at > end || len(w.numbers) < 3 {
+			return 0, errors.New("it has no size, or is longer than its column")
 		}
 		if need := float64(uncompressed + compressed + 12*values); need > largest {
 			largest, second = need, largest

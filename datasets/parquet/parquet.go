@@ -370,7 +370,11 @@ type reader struct {
 func (r *reader) group(g parquet.RowGroup) error {
 	rows := g.Rows()
 	defer rows.Close()
-	buffer := make([]parquet.Row, 64)
+	values := int64(1)
+	for _, c := range g.ColumnChunks() {
+		values += c.NumValues()
+	}
+	buffer := make([]parquet.Row, max(1, min(64, g.NumRows()<<20/values))) // fewer long rows at a time
 	for {
 		n, err := rows.ReadRows(buffer)
 		for _, row := range buffer[:n] {

@@ -288,6 +288,9 @@ func FuzzTable(f *testing.F) {
 		}
 		f.Add(b.Bytes())
 	}
+	for _, content := range hostile(f) {
+		f.Add(content)
+	}
 	path := filepath.Join(f.TempDir(), "fuzz.parquet")
 	f.Fuzz(func(t *testing.T, content []byte) {
 		expect.OK(t, os.WriteFile(path, content, 0o644))

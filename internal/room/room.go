@@ -57,9 +57,16 @@ func For(bytes float64) error {
 		free = Free()
 	}
 	if bytes > free {
-		return fmt.Errorf("takes %.1f GB of memory: must be at most the %.1f GB that are free", bytes/1e9, free/1e9)
+		return fmt.Errorf("takes %s of memory: must be at most the %s that are free", size(bytes), size(free))
 	}
 	return nil
+}
+
+func size(bytes float64) string {
+	if bytes < 1e9 {
+		return fmt.Sprintf("%.0f MB", bytes/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", bytes/1e9)
 }
 
 // Growing counts the bytes in lists that grow by a quarter, for which they are copied, while a file is read.
