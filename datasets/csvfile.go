@@ -47,7 +47,8 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	row := &rowReader{r: unpacked, left: longestRow}
+	longest := min(longestRow, int(room.Free()/8)) // its fields are copied
+	row := &rowReader{unpacked, longest, longest}
 	b := bufio.NewReader(row)
 	if err := isText(b, "comma-separated text"); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	}
 	for err == nil {
 		var fields []string
-		row.left = longestRow
+		row.left = longest
 		if fields, err = r.Read(); err == nil {
 			err = t.add(r, fields, roles)
 		}
@@ -88,16 +89,16 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 // longestRow limits the bytes of a row, which is in memory before its fields are counted. Tests lower it.
 var longestRow = 1 << 26
 
-// rowReader fails after longestRow bytes, unless left is set again.
+// rowReader fails after the longest row, unless left is set again.
 type rowReader struct {
-	r    io.Reader
-	left int
+	r             io.Reader
+	left, longest int
 }
 
 func (l *rowReader) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if l.left -= n; l.left < 0 {
-		return 0, fmt.Errorf("has a row of more than %d MiB: must be at most as many; is a quotation mark missing?", longestRow>>20)
+		return 0, fmt.Errorf("has a row of more than %d MiB: must be at most as many; is a quotation mark missing?", l.longest>>20)
 	}
 	return n, err
 }

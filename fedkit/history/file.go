@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 
 	"fedkit.example/fedkit/internal/fault"
@@ -16,6 +15,7 @@ import (
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/packed"
 	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/internal/room"
 )
 
 // ErrNewer says that a newer version of fedkit wrote a file, in a format that this version does not read.
@@ -140,7 +140,7 @@ func Load(path string) (*History, error) { return load(path, true) }
 func LoadLight(path string) (*History, error) { return load(path, false) }
 
 func load(path string, whole bool) (h *History, err error) {
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: load history: %w", err)
 	}

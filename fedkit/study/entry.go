@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/internal/room"
 )
 
 // schema is the version of the entries' format. Newer entries are left alone; older ones have no checksums, and their runs are
@@ -73,7 +73,7 @@ var form = regexp.MustCompile(`^[^/\\]+-[0-9a-f]{12}$`) // of an entry's name
 // read reads the entry of a name.
 func read(dir, id string) (*Run, error) {
 	path := filepath.Join(dir, id, entryFile)
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, fmt.Errorf("study: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/internal/room"
 )
 
 // Config says which files a run has, and when it writes them.
@@ -104,7 +105,7 @@ func (f *Files) Resume(each func(*history.Record)) (rounds []history.Record, err
 
 // load resumes from one file.
 func (f *Files) load(path string, each func(*history.Record)) (rounds []history.Record, err error) {
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, err
 	}

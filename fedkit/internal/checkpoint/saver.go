@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/lines"
+	"fedkit.example/internal/room"
 )
 
 // snapshot is the content of a checkpoint after a round.
@@ -139,7 +140,7 @@ func finishRotation(path string) {
 	if exists(path) || !exists(path+beforeSuffix) {
 		return
 	}
-	b, err := os.ReadFile(path + newSuffix)
+	b, err := room.ReadFile(path+newSuffix, 1)
 	if err == nil {
 		_, _, err = parse(b)
 	}
