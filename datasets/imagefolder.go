@@ -231,25 +231,8 @@ func channels(m color.Model) int {
 	return 3
 }
 
-// large is held while one of the images is decoded that do not fit into memory beside one another.
+// large is held while an image is decoded that is so large that there may be no room for as many at a time as there are processors.
 var large sync.Mutex
-
-// room waits until an image may be decoded, and refuses one that does not fit. The caller calls done after it.
-func (f ImageFolder) room(c image.Config, shape []int) (done func(), err error) {
-	need := 16 * float64(c.Width) * float64(c.Height) // of a progressive JPEG image, the most
-	if f.Size != nil {
-		need += float64(shape[1]) * (32*float64(c.Height) + 8*float64(shape[0])) // scaled in one direction, and in both
-	}
-	if need*float64(runtime.GOMAXPROCS(0)) < room.Free()/2 {
-		return func() {}, nil
-	}
-	large.Lock()
-	if err := room.For(need); err != nil {
-		large.Unlock()
-		return nil, fmt.Errorf("is an image of %d×%d pixels, which %w", c.Height, c.Width, err)
-	}
-	return large.Unlock, nil
-}
 
 // pixels writes an image's values into dst, row after row, channels last.
 func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
@@ -262,11 +245,17 @@ func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 	case f.Channels == 0 && channels(c.ColorModel) != shape[2]:
 		return fmt.Errorf("has %d channels: must have %d, as the first image has%s", channels(c.ColorModel), shape[2], f.hint("; Channels converts all"))
 	}
-	done, err := f.room(c, shape)
-	if err != nil {
-		return err
+	need := 16 * float64(c.Width) * float64(c.Height) // a progressive JPEG image takes most
+	if f.Size != nil {
+		need += float64(shape[1]) * (32*float64(c.Height) + 8*float64(shape[0])) // scaled in one direction, and in both
 	}
-	defer done()
+	if need*float64(runtime.GOMAXPROCS(0)) > room.Free()/2 {
+		large.Lock()
+		defer large.Unlock()
+		if err := room.For(need); err != nil {
+			return fmt.Errorf("is an image of %d×%d pixels, which %w", c.Height, c.Width, err)
+		}
+	}
 	m, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {
 		return fmt.Errorf("is a damaged image: %w", err)

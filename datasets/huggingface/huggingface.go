@@ -27,7 +27,8 @@ import (
 //
 // Files come from the cache of Python's huggingface_hub if it has the revision and the splits, without a look at the network: what it
 // once had of a branch stays the same, and a split test that only the hub has is not missed, unless it is named. Otherwise they are
-// downloaded into the cache, if FEDKIT_OFFLINE is not set, and compared with the hub's sizes and checksums. The cache is $HF_HUB_CACHE,
+// downloaded into the cache, if FEDKIT_OFFLINE is not set, and compared with the hub's sizes and checksums, which name them there as in
+// Python. A hub that sends more than it says, or nothing for 30 seconds, is left. The cache is $HF_HUB_CACHE,
 // $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; the hub is $HF_ENDPOINT or https://huggingface.co, and
 // $HF_TOKEN is sent to it.
 //

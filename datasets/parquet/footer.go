@@ -1,8 +1,6 @@
 package parquet
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -16,71 +14,53 @@ import (
 	"fedkit.example/internal/room"
 )
 
-// The library allocates what lengths in a file claim, and its stack is as deep as what is nested. So they are checked first.
+// The library allocates what lengths in a file claim, and its stack is as deep as what is nested. So these are checked first.
 
 // deepest limits what is nested.
 const deepest = 100
 
 var protocol thrift.CompactProtocol
 
-// walker reads the structure of a footer, or of a page's header.
-type walker struct {
-	thrift.Reader
-	from     *bufio.Reader   // of the same bytes
-	size     int64           // of the rest of the file
-	elements int64           // of all lists
-	numbers  map[int16]int64 // fields of a page's header; of the headers in it, only the first, the number of values
+// checked reads a footer, or the header of a page.
+type checked struct {
+	thrift.BytesReader
+	elements, open int // of lists; structs that have not ended
 }
 
-// walk reads a value.
-func (w *walker) walk(kind thrift.Type, depth int) (err error) {
-	if depth > deepest {
-		return fmt.Errorf("more than %d levels are nested", deepest)
+// decode decodes bytes, and returns how many.
+func decode(b []byte, to any) (int, error) {
+	r := &checked{BytesReader: protocol.NewReaderFromBytes(b)}
+	err := thrift.NewDecoder(r).Decode(to)
+	return r.BytesRead(), err
+}
+
+// ReadList refuses lists that do not fit into memory.
+func (c *checked) ReadList() (thrift.List, error) {
+	l, err := c.BytesReader.ReadList()
+	if c.elements += int(l.Size); l.Type == thrift.STRUCT {
+		c.open += int(l.Size)
 	}
-	switch kind {
+	return l, cmp.Or(err, room.For(2000*float64(c.elements))) // a column of a group of rows takes most
+}
+
+// ReadField refuses what is nested too deeply.
+func (c *checked) ReadField() (thrift.Field, error) {
+	f, err := c.BytesReader.ReadField()
+	switch f.Type {
 	case thrift.STRUCT:
-		for id := int16(0); err == nil; {
-			f, failed := w.ReadField()
-			if failed != nil || f.Type == thrift.STOP {
-				return failed
-			}
-			if id = f.ID + id; !f.Delta {
-				id = f.ID
-			}
-			switch {
-			case f.Type == thrift.TRUE || f.Type == thrift.FALSE: // it has no further byte
-			case f.Type == thrift.I32 && (depth == 0 || depth == 1 && id == 1):
-				var n int32
-				n, err = w.ReadInt32()
-				w.numbers[id] = max(w.numbers[id], int64(n))
-			default:
-				err = w.walk(f.Type, depth+1)
-			}
-		}
-	case thrift.LIST, thrift.SET:
-		l, failed := w.ReadList()
-		if w.elements += int64(l.Size); failed != nil || int64(l.Size) > w.size {
-			return cmp.Or(failed, errors.New("a list is longer than the file"))
-		}
-		for i := int32(0); i < l.Size && err == nil; i++ {
-			err = w.walk(l.Type, depth+1)
-		}
-	case thrift.BINARY:
-		n, failed := w.ReadLength()
-		if failed != nil || int64(n) > w.size {
-			return cmp.Or(failed, errors.New("a word is longer than the file"))
-		}
-		_, err = w.from.Discard(n)
-	case thrift.TRUE, thrift.FALSE, thrift.I8:
-		_, err = w.ReadInt8()
-	case thrift.I16, thrift.I32, thrift.I64:
-		_, err = w.ReadInt64()
-	case thrift.DOUBLE:
-		_, err = w.ReadFloat64()
-	default:
-		err = fmt.Errorf("a value of type %d", kind)
+		c.open++
+	case thrift.STOP:
+		c.open--
 	}
-	return err
+	if err == nil && c.open > deepest+c.elements {
+		err = fmt.Errorf("more than %d levels are nested", deepest)
+	}
+	return f, err
+}
+
+// Discard is found by the library beside the interface.
+func (c *checked) Discard(n int) (int, error) {
+	return c.BytesReader.(interface{ Discard(int) (int, error) }).Discard(n)
 }
 
 // checkFooter refuses files that are not in Parquet, and those that claim to have more than they have, or than fits into memory.
@@ -99,32 +79,21 @@ func checkFooter(from io.ReaderAt, size int64) error {
 	case n > size-12:
 		return errors.New("is damaged: its footer is longer than the file")
 	}
-	if err := room.For(3 * float64(n)); err != nil {
+	if err := room.For(3 * float64(n)); err != nil { // with its copies
 		return fmt.Errorf("the footer %w", err)
 	}
+	var meta format.FileMetaData
 	footer := make([]byte, n)
 	if _, err := from.ReadAt(footer, size-8-n); err != nil {
 		return err
 	}
-	b := bufio.NewReader(bytes.NewReader(footer))
-	w := walker{Reader: protocol.NewReader(b), from: b, size: n, numbers: map[int16]int64{}}
-	if err := w.walk(thrift.STRUCT, 0); err != nil {
-		return fmt.Errorf("is damaged: its footer: %w", err)
+	if _, err := decode(footer, &meta); err != nil {
+		return fmt.Errorf("is damaged: its footer: %.200v", err)
 	}
-	if err := room.For(2000 * float64(w.elements)); err != nil { // a chunk of a column takes most
-		return fmt.Errorf("the footer %w", err)
-	}
-	var meta format.FileMetaData
-	if err := thrift.NewDecoder(protocol.NewReaderFromBytes(footer)).Decode(&meta); err != nil {
-		return fmt.Errorf("is damaged: %.200v", err)
-	}
-	if err := checkSchema(meta.Schema); err != nil {
-		return err
-	}
-	return checkChunks(from, size-8-n, meta.RowGroups)
+	return cmp.Or(checkSchema(meta.Schema), checkColumns(from, size-8-n, meta.RowGroups))
 }
 
-// checkSchema refuses a tree that is too deep. It is in the order of its nodes, each with the number of its children.
+// checkSchema refuses a tree that is too deep. Its nodes are in order, each with the number of its children.
 func checkSchema(nodes []format.SchemaElement) error {
 	var open []int32 // of each parent, the children that follow
 	for _, e := range nodes {
@@ -144,59 +113,60 @@ func checkSchema(nodes []format.SchemaElement) error {
 	return nil
 }
 
-// checkChunks refuses chunks of columns that overlap or are not in the file, and those whose pages do not fit into memory: one of each
-// column of a group is there at a time.
-func checkChunks(from io.ReaderAt, end int64, groups []format.RowGroup) error {
-	type chunk struct{ begin, end int64 }
-	var all []chunk
+// checkColumns refuses columns that overlap or are not in the file, and those whose pages do not fit into memory, where two of each
+// column of a group are at a time: its dictionary and the one that is read.
+func checkColumns(from io.ReaderAt, size int64, groups []format.RowGroup) error {
+	var all [][2]int64 // where they begin and end
 	for _, g := range groups {
 		need := 0.0
 		for _, c := range g.Columns {
-			m := c.MetaData
-			at := chunk{cmp.Or(m.DictionaryPageOffset, m.DataPageOffset), 0}
-			if at.end = at.begin + m.TotalCompressedSize; at.begin < 0 || m.TotalCompressedSize < 0 || at.end > end {
+			begin := cmp.Or(c.MetaData.DictionaryPageOffset, c.MetaData.DataPageOffset)
+			end := begin + c.MetaData.TotalCompressedSize
+			if begin < 0 || end < begin || end > size {
 				return errors.New("is damaged: a column is not in the file")
 			}
-			most, err := pages(from, at.begin, at.end)
+			page, err := largestPage(from, begin, end)
 			if err != nil {
 				return fmt.Errorf("is damaged: a page: %w", err)
 			}
-			all, need = append(all, at), need+most
+			if need += 2 * page; end > begin {
+				all = append(all, [2]int64{begin, end})
+			}
 		}
 		if err := room.For(need); err != nil {
-			return fmt.Errorf("a page of each of %d columns %w", len(g.Columns), err)
+			return fmt.Errorf("reading %d columns at a time %w", len(g.Columns), err)
 		}
 	}
-	slices.SortFunc(all, func(a, b chunk) int { return cmp.Compare(a.begin, b.begin) })
+	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	for i := 1; i < len(all); i++ {
-		if all[i].begin < all[i-1].end && all[i].end > all[i].begin {
+		if all[i][0] < all[i-1][1] {
 			return errors.New("is damaged: two columns, or two groups of rows, have the same bytes")
 		}
 	}
 	return nil
 }
 
-// pages returns the most memory that two pages of a chunk take: the dictionary, and the one that is read.
-func pages(from io.ReaderAt, at, end int64) (most float64, err error) {
-	largest, second := 0.0, 0.0
-	b := bufio.NewReaderSize(nil, 1<<10)
+// largestPage returns the memory that a page of a column takes at most.
+func largestPage(from io.ReaderAt, at, end int64) (most float64, err error) {
+	buffer := make([]byte, 1<<12)
 	for at < end {
-		section := io.NewSectionReader(from, at, end-at)
-		b.Reset(section)
-		w := walker{Reader: protocol.NewReader(b), from: b, size: end - at, numbers: map[int16]int64{}}
-		if err := w.walk(thrift.STRUCT, 0); err != nil {
+		b, h := buffer[:min(int64(len(buffer)), end-at)], format.PageHeader{}
+		if _, err := from.ReadAt(b, at); err != nil {
 			return 0, err
 		}
-		read, _ := section.Seek(0, io.SeekCurrent)
-		uncompressed, compressed, values := w.numbers[2], w.numbers[3], w.numbers[1]
-		if at += read - int64(b.Buffered()) + compressed; at > end || len(w.numbers) < 3 {
-			return 0, errors.New("it has no size, or is longer than its column")
+		n, err := decode(b, &h)
+		if errors.Is(err, io.ErrUnexpectedEOF) && len(b) == len(buffer) && len(b) < 1<<24 { // statistics have long words
+			buffer = make([]byte, 16*len(b))
+			continue
 		}
-		if need := float64(uncompressed + compressed + 12*values); need > largest {
-			largest, second = need, largest
-		} else {
-			second = max(second, need)
+		if err != nil {
+			return 0, err
 		}
+		if at += int64(n) + int64(h.CompressedPageSize); at > end || h.CompressedPageSize < 0 {
+			return 0, errors.New("it is longer than its column")
+		}
+		values := max(h.DataPageHeader.V.NumValues, h.DictionaryPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues)
+		most = max(most, float64(h.UncompressedPageSize)+float64(h.CompressedPageSize)+12*float64(values))
 	}
-	return largest + second, nil
+	return most, nil
 }

@@ -144,7 +144,15 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := room.For(bytesOf(columns, f.Metadata().RowGroups)); err != nil {
+	need := 0.0 // of numbers, in lists that are copied while they grow
+	for _, g := range f.Metadata().RowGroups {
+		for i, c := range g.Columns[:min(len(columns), len(g.Columns))] {
+			if columns[i].role == feature {
+				need += 2.25 * 4 * float64(c.MetaData.NumValues)
+			}
+		}
+	}
+	if err := room.For(need); err != nil {
 		return err
 	}
 	r := reader{content: c, columns: columns, most: max(always, times*int(size)), regression: t.Regression}
@@ -157,21 +165,6 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 		return errors.New("has no row: must have one per example")
 	}
 	return nil
-}
-
-// bytesOf returns what the file's features, texts and images take at least, in lists that are copied while they grow.
-func bytesOf(columns []column, groups []format.RowGroup) (bytes float64) {
-	for _, g := range groups {
-		for i, c := range columns[:min(len(columns), len(g.Columns))] {
-			switch m := g.Columns[i].MetaData; c.role {
-			case feature:
-				bytes += 2.25 * 4 * float64(m.NumValues)
-			case text, picture:
-				bytes += float64(m.TotalUncompressedSize)
-			}
-		}
-	}
-	return bytes
 }
 
 // A file may have 32 million numbers, or bytes of images, and a larger one 200 times as many as it has bytes: columns that compress better would fill
