@@ -226,7 +226,7 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 			if field == "" {
 				return fmt.Errorf("line %d, column %s: must not be empty", line, quoted(t.names[i]))
 			}
-			if size += 20 + len(field)/4; roles[i] == label {
+			if size += 36 + len(field)/4; roles[i] == label {
 				t.labels = append(t.labels, strings.Clone(field))
 			} else {
 				t.owners = append(t.owners, strings.Clone(field))

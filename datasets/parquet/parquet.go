@@ -431,9 +431,11 @@ func (r *reader) add(row parquet.Row) error {
 		default:
 			r.Owners = append(r.Owners, c.word(v))
 		}
-		size += 4
-		if v.Kind() == parquet.ByteArray {
-			size += 20 + len(v.ByteArray())/4
+		if size += 4; v.Kind() == parquet.ByteArray {
+			size += len(v.ByteArray()) / 4
+		}
+		if c.role != feature { // a label or an owner is a word in several lists while it is numbered
+			size += 36
 		}
 	}
 	if err := r.room.Add(size); err != nil {
