@@ -43,20 +43,24 @@ func Forget() {
 	last.at = time.Time{}
 }
 
-// For refuses an allocation of more bytes than are free. It measures again for what takes a good part of the memory, and after a
-// garbage collection if too few bytes are free.
+// Enough returns how many bytes are free, and whether as many are as given. It measures again for what takes a good part of the
+// memory, and after settle if too few bytes are free.
+func Enough(bytes float64, measure func() float64, settle func()) (free float64, enough bool) {
+	if free = measure(); bytes > free/8 {
+		Forget()
+		free = measure()
+	}
+	if bytes > free {
+		settle()
+		Forget()
+		free = measure()
+	}
+	return free, !(bytes > free)
+}
+
+// For refuses an allocation of more bytes than are free.
 func For(bytes float64) error {
-	free := Free()
-	if bytes > free/8 {
-		Forget()
-		free = Free()
-	}
-	if bytes > free {
-		debug.FreeOSMemory()
-		Forget()
-		free = Free()
-	}
-	if bytes > free {
+	if free, enough := Enough(bytes, Free, debug.FreeOSMemory); !enough {
 		return fmt.Errorf("takes %s of memory: must be at most the %s that are free", size(bytes), size(free))
 	}
 	return nil

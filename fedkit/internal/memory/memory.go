@@ -28,19 +28,10 @@ func Fits(field string, value any, size, bytes float64, what string) error {
 	return fits(field, value, bytes, what, func(free float64) float64 { return size * free / bytes })
 }
 
-// fits measures anew for what takes a good part of the memory, and after a garbage collection if too few bytes are free. most is
-// the largest value that some bytes hold.
+// fits refuses a value that takes more bytes than are free. most is the largest value that some bytes hold.
 func fits(field string, value any, bytes float64, what string, most func(free float64) float64) error {
-	free := Available()
-	if bytes > free/8 {
-		room.Forget()
-		free = Available()
-	}
-	if bytes > free {
-		Settle()
-		free = Available()
-	}
-	if !(bytes > free) {
+	free, enough := room.Enough(bytes, Available, Settle)
+	if enough {
 		return nil
 	}
 	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free)))
@@ -61,5 +52,4 @@ func Settle() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	xla.EmptyBlocks()
-	room.Forget()
 }
