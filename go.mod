@@ -6,7 +6,6 @@ require (
 	github.com/alecthomas/kong v1.12.1
 	github.com/gofrs/flock v0.13.0
 	github.com/gomlx/compute v0.1.0
-	github.com/gomlx/go-huggingface v0.3.1
 	github.com/gomlx/go-xla v0.4.0
 	github.com/gomlx/gomlx v0.28.1
 	github.com/google/renameio/v2 v2.0.0
@@ -40,7 +39,6 @@ require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/campoy/embedmd v1.0.0 // indirect
-	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/fatih/color v1.18.0 // indirect
 	github.com/fsnotify/fsnotify v1.8.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect

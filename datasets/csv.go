@@ -13,7 +13,8 @@ import (
 //
 //	data := must.M1(datasets.CSV{File: "wine.csv", Label: "cultivar", Standardize: true}.Make())
 //
-// A gzipped file, whatever its name, is decompressed: to 128 MiB, or to 200 times its size. A row has at most 64 MiB.
+// A gzipped file, whatever its name, is decompressed: to 128 MiB, or to 200 times its size. A row has at most 64 MiB,
+// or an eighth of the memory that is free.
 // Labels are names, numbers or words: the C distinct ones, in ascending order, are the classes 0, …, C−1, as in
 // scikit-learn's LabelEncoder. With Regression they are numbers, the targets. Fields are separated by commas, and a
 // decimal point is a point.

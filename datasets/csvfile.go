@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/datasets/room"
 )
 
 // csvFile is the content of a CSV file.
@@ -24,6 +26,7 @@ type csvFile struct {
 	features []float32
 	labels   []string // [n]
 	owners   []string // [n], nil if unknown
+	room     room.Growing
 }
 
 // open reads a file. If names are given, its columns must have them.
@@ -45,7 +48,8 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	row := &rowReader{r: unpacked, left: longestRow}
+	longest := min(longestRow, int(room.Free()/8)) // its fields are copied
+	row := &rowReader{unpacked, longest, longest}
 	b := bufio.NewReader(row)
 	if err := isText(b, "comma-separated text"); err != nil {
 		return err
@@ -69,7 +73,7 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	}
 	for err == nil {
 		var fields []string
-		row.left = longestRow
+		row.left = longest
 		if fields, err = r.Read(); err == nil {
 			err = t.add(r, fields, roles)
 		}
@@ -86,16 +90,16 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 // longestRow limits the bytes of a row, which is in memory before its fields are counted. Tests lower it.
 var longestRow = 1 << 26
 
-// rowReader fails after longestRow bytes, unless left is set again.
+// rowReader fails after the longest row, unless left is set again.
 type rowReader struct {
-	r    io.Reader
-	left int
+	r             io.Reader
+	left, longest int
 }
 
 func (l *rowReader) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if l.left -= n; l.left < 0 {
-		return 0, fmt.Errorf("has a row of more than %d MiB: must be at most as many; is a quotation mark missing?", longestRow>>20)
+		return 0, fmt.Errorf("has a row of more than %d MiB: must be at most as many; is a quotation mark missing?", l.longest>>20)
 	}
 	return n, err
 }
@@ -224,6 +228,7 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 	if len(t.features) > maxValues-len(fields) {
 		return fmt.Errorf("line %d: more than %d values: must be at most as many", line, maxValues)
 	}
+	size := 8 + 4*len(fields) // in lists that grow, where words count by a quarter of their letters, which stay where they are
 	for i, field := range fields {
 		field = strings.TrimSpace(field)
 		switch roles[i] {
@@ -238,7 +243,7 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 			if field == "" {
 				return fmt.Errorf("line %d, column %s: must not be empty", line, quoted(t.names[i]))
 			}
-			if roles[i] == label {
+			if size += 36 + len(field)/4; roles[i] == label {
 				t.labels = append(t.labels, strings.Clone(field))
 			} else {
 				t.owners = append(t.owners, strings.Clone(field))
@@ -246,6 +251,9 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 		}
 	}
 	t.lines = append(t.lines, line)
+	if err := t.room.Add(size); err != nil {
+		return fmt.Errorf("line %d: reading on %w", line, err)
+	}
 	return nil
 }
 

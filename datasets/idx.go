@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"fedkit.example/datasets/room"
 )
 
 // idxFile is one published file: its name without .gz, its dimensions, and a published SHA-256. The SHA-256 of the
@@ -103,6 +105,9 @@ func idxSize(dims []int) int {
 // file.
 func readIDX(r io.Reader, dims []int) ([]byte, error) {
 	size := idxSize(dims)
+	if err := room.For(float64(size)); err != nil {
+		return nil, err
+	}
 	content := make([]byte, size)
 	header, values := content[:idxHeaderSize(dims)], content[idxHeaderSize(dims):]
 	if n, err := io.ReadFull(r, header); err != nil {

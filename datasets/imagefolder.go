@@ -11,9 +11,12 @@ import (
 	_ "image/png"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/config"
 	"golang.org/x/image/draw"
 )
@@ -86,7 +89,7 @@ func (f ImageFolder) read(d *Dataset, dir string) (s Split, names Rows, err erro
 	if err != nil {
 		return s, names, fmt.Errorf("datasets: %w", err)
 	}
-	if s, err = f.decode(d, len(all), func(i int) ([]byte, error) { return os.ReadFile(all[i].path) }); err != nil {
+	if s, err = f.decode(d, len(all), func(i int) ([]byte, error) { return room.ReadFile(all[i].path, 1) }); err != nil {
 		var at atImage
 		if errors.As(err, &at) {
 			dir = all[at.image].path
@@ -124,6 +127,9 @@ func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, er
 	values := d.Features()
 	if n > maxValues/values {
 		return s, fmt.Errorf("has %d images of shape %v: must have at most %d values", n, d.Shape, maxValues)
+	}
+	if err := room.For(float64(n) * float64(values)); err != nil {
+		return s, fmt.Errorf("has %d images of shape %v and %w", n, d.Shape, err)
 	}
 	s = Split{Bytes: make([]uint8, n*values), Scale: 1.0 / 255}
 	return s, parallel(n, func(i int) error {
@@ -231,6 +237,9 @@ func channels(m color.Model) int {
 	return 3
 }
 
+// large is held while an image is decoded that is so large that there may be no room for as many at a time as there are processors.
+var large sync.Mutex
+
 // pixels writes an image's values into dst, row after row, channels last.
 func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 	c, err := imageConfig(file)
@@ -241,6 +250,17 @@ func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 		return fmt.Errorf("has %d×%d pixels: must have %d×%d, as the first image has%s", c.Height, c.Width, shape[0], shape[1], f.hint("; Size scales all"))
 	case f.Channels == 0 && channels(c.ColorModel) != shape[2]:
 		return fmt.Errorf("has %d channels: must have %d, as the first image has%s", channels(c.ColorModel), shape[2], f.hint("; Channels converts all"))
+	}
+	need := 16 * float64(c.Width) * float64(c.Height) // a progressive JPEG image takes most
+	if f.Size != nil {
+		need += float64(shape[1]) * (32*float64(c.Height) + 8*float64(shape[0])) // scaled in one direction, and in both
+	}
+	if need*float64(runtime.GOMAXPROCS(0)) > room.Free()/2 {
+		large.Lock()
+		defer large.Unlock()
+		if err := room.For(need); err != nil {
+			return fmt.Errorf("is an image of %d×%d pixels, which %w", c.Height, c.Width, err)
+		}
 	}
 	m, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {

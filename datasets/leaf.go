@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"fedkit.example/datasets/room"
 )
 
 // writer is one user in a LEAF file.
@@ -211,6 +213,11 @@ func readWriterFile[X, Y any](name string, form leafForm[X, Y]) ([]writer, error
 		return nil, err
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err != nil {
+		return nil, err
+	} else if err := room.For(float64(info.Size())); err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
 	writers, err := readLEAF(file, form)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)

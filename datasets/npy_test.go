@@ -344,6 +344,7 @@ func FuzzNPY(f *testing.F) {
 	f.Add([]byte(npyFile("|b1", "(3,)", false, []bool{true, false, true})))
 	f.Add([]byte(npyFile("<f8", "(99999999, 99999999)", false, []float64{1})))
 	f.Add([]byte(npyFile("<U3", "(1,)", false, []int32{1, 2, 3})))
+	f.Add([]byte("\x93NUMPY\x09\x00\x02\x00\x00\x00{}"))
 	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\x00\x00{'descr': '"))
 	f.Add(zipped([]byte(npyFile("|u1", "(1, 1)", false, []uint8{1}))))
 	f.Fuzz(func(t *testing.T, file []byte) {

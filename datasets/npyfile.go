@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/datasets/room"
 )
 
 // openArray reads an NPY file, gzipped or not, or an array of an NPZ archive.
@@ -141,8 +143,11 @@ func readHeader(b *bufio.Reader) (string, error) {
 		return "", errors.New("ends in its header")
 	}
 	length := make([]byte, 4)
-	if start[len(npyMagic)] == 1 {
+	switch version := start[len(npyMagic)]; {
+	case version == 1:
 		length = length[:2]
+	case version < 1 || version > 3:
+		return "", fmt.Errorf("is an NPY file of version %d: must be one of version 1, 2 or 3", version)
 	}
 	if _, err := io.ReadFull(b, length); err != nil {
 		return "", errors.New("ends in its header")
@@ -191,6 +196,11 @@ func readValues(r io.Reader, order binary.ByteOrder, t reflect.Type, n int) (ref
 	all := reflect.MakeSlice(reflect.SliceOf(t), 0, min(n, most))
 	buffer := reflect.MakeSlice(all.Type(), min(n, most), min(n, most))
 	for all.Len() < n {
+		if all.Len() == most { // no more is allocated for a file that only claims to have as many; a list that grows is copied
+			if err := room.For(2.25 * float64(n) * float64(t.Size())); err != nil {
+				return all, fmt.Errorf("has %d values and %w", n, err)
+			}
+		}
 		piece := buffer.Slice(0, min(most, n-all.Len()))
 		if err := binary.Read(r, order, piece.Interface()); err != nil {
 			if err == io.EOF {

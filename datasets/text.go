@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/config"
 )
 
@@ -41,7 +41,7 @@ func (t Text) Make() (*Dataset, error) {
 	}
 	t.Name = cmp.Or(t.Name, bare(t.File))
 	t = config.Defaults(t)
-	content, err := os.ReadFile(t.File)
+	content, err := room.ReadFile(t.File, 24) // mostly tokens, labels and their copies while lists grow
 	if err != nil {
 		return nil, fmt.Errorf("datasets: Text: %w", err)
 	}
@@ -52,10 +52,7 @@ func (t Text) Make() (*Dataset, error) {
 	to := Tokens{Name: t.Name, Vocabulary: len(Characters), Window: t.Window, Share: t.Share, Source: t.File, Owners: names, what: "characters"}
 	if t.Words > 0 {
 		words := MostFrequent(t.Words, texts...)
-		to.Vocabulary, to.what = len(words)+1, "words"
-		for _, text := range texts {
-			to.Texts = append(to.Texts, words.Encode(text))
-		}
+		to.Vocabulary, to.what, to.Texts = len(words)+1, "words", words.encode(texts...)
 	} else {
 		for _, text := range texts {
 			to.Texts = append(to.Texts, asInts(codes(inCharacters(text))))
@@ -66,7 +63,7 @@ func (t Text) Make() (*Dataset, error) {
 
 // owners returns the names of a file's owners, and the text of each.
 func owners(content string) (names, texts []string) {
-	number, now := map[string]int{}, -1
+	number, now, of := map[string]int{}, -1, []*strings.Builder{}
 	for line := range strings.Lines(content) {
 		line = strings.TrimRight(line, " \t\r\n")
 		switch {
@@ -76,12 +73,16 @@ func owners(content string) (names, texts []string) {
 			i, known := number[line]
 			if !known {
 				i = len(names)
-				number[line], names, texts = i, append(names, line), append(texts, "")
+				number[line], names, of = i, append(names, line), append(of, new(strings.Builder))
 			}
 			now = i
 		default:
-			texts[now] += line + "\n"
+			of[now].WriteString(line)
+			of[now].WriteByte('\n')
 		}
+	}
+	for _, text := range of {
+		texts = append(texts, text.String())
 	}
 	return names, texts
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,5 +66,32 @@ func TestText(t *testing.T) {
 		if _, err := wrong.Make(); err == nil {
 			t.Errorf("%+v is not refused", wrong)
 		}
+	}
+}
+
+// The time is proportional to the text: a line was once copied with each that followed it, and a vocabulary once built for each owner.
+func TestTextIsLinear(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.txt")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("One owner\n" + strings.Repeat("aye\n", 1<<20))
+	d, err := Text{File: path}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(d.Train.Bytes) + len(d.Test.Bytes); n < 1<<22 || n > 1<<22+200 || Characters[d.Test.Bytes[1]] != "aye\n"[(1<<22-1<<22/5+1)%4] {
+		t.Errorf("%d characters", n)
+	}
+	var many strings.Builder
+	for i := range 1 << 15 {
+		fmt.Fprintf(&many, "owner %d\nw%d to be or not\n\n", i, i)
+	}
+	write(many.String())
+	if d, err = (Text{File: path, Words: 1 << 15, Share: 0.4}).Make(); err != nil || d.Train.Len() != 1<<15 {
+		t.Error(err)
 	}
 }

@@ -116,13 +116,17 @@ func MostFrequent(n int, texts ...string) Words {
 }
 
 // Encode returns the tokens of a text.
-func (w Words) Encode(text string) (tokens []int) {
-	number := make(map[string]int, len(w))
+func (w Words) Encode(text string) (tokens []int) { return w.encode(text)[0] }
+
+func (w Words) encode(texts ...string) [][]int {
+	number, tokens := make(map[string]int, len(w)), make([][]int, len(texts))
 	for i, word := range w {
 		number[word] = i + 1
 	}
-	for _, word := range wordsOf(text) {
-		tokens = append(tokens, number[word])
+	for i, text := range texts {
+		for _, word := range wordsOf(text) {
+			tokens[i] = append(tokens[i], number[word])
+		}
 	}
 	return tokens
 }

@@ -3,10 +3,13 @@ package huggingface
 import (
 	"cmp"
 	"context"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"net/http"
@@ -16,13 +19,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
-	"github.com/gomlx/go-huggingface/hub"
 	"github.com/google/renameio/v2"
 )
 
 // download brings the files of both parts into the cache.
-func (d Dataset) download(cache, folder string) (s splits, err error) {
+func (d Dataset) download(folder string) (s splits, err error) {
 	l, err := d.list()
 	if err != nil {
 		return s, err
@@ -35,8 +38,6 @@ func (d Dataset) download(cache, folder string) (s splits, err error) {
 		return s, err
 	}
 	snapshot := filepath.Join(folder, "snapshots", l.Commit)
-	repo := hub.New(d.Name).WithType(hub.RepoTypeDataset).WithRevision(l.Commit).WithCacheDir(cache).WithProgressBar(false).WithAuth(os.Getenv("HF_TOKEN"))
-	repo.Verbosity = 0
 	for _, f := range l.Files {
 		path := filepath.Join(snapshot, filepath.FromSlash(f.Name))
 		if !slices.Contains(s.train, f.Name) && !slices.Contains(s.test, f.Name) {
@@ -45,17 +46,11 @@ func (d Dataset) download(cache, folder string) (s splits, err error) {
 		if info, err := os.Stat(path); err == nil && info.Size() == f.Size {
 			continue
 		}
-		remove(path)
-		fmt.Fprintf(os.Stderr, "downloading %s of %s (%.1f MB)\n", f.Name, d.Name, float64(f.Size)/1e6)
-		if _, err := repo.DownloadFile(f.Name); err != nil { // one after the other: the library's counters are not safe for several
-			return s, err
-		}
-		if err := f.check(path); err != nil {
-			remove(path)
-			return s, fmt.Errorf("%s: the download %w", f.Name, err)
+		if err := d.get(f, l.Commit, filepath.Join(folder, "blobs"), path); err != nil {
+			return s, fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
-	if l.Commit != d.Revision { // the library does not note which commit a branch is
+	if l.Commit != d.Revision {
 		ref := filepath.Join(folder, "refs", filepath.FromSlash(d.Revision))
 		if err = os.MkdirAll(filepath.Dir(ref), 0o755); err == nil {
 			err = renameio.WriteFile(ref, []byte(l.Commit), 0o644)
@@ -64,12 +59,50 @@ func (d Dataset) download(cache, folder string) (s splits, err error) {
 	return s.in(snapshot), err
 }
 
-// remove removes a file of a snapshot that is not as published, and the blob to which it links.
-func remove(path string) {
-	if blob, err := filepath.EvalSymlinks(path); err == nil {
-		os.Remove(blob)
+// get brings a file of a commit into the folder of blobs, unless it is there, and links to it from a path in the snapshot.
+func (d Dataset) get(f remoteFile, commit, blobs, path string) error {
+	name, sum, known := f.content(commit)
+	blob := filepath.Join(blobs, name)
+	if err := errors.Join(os.MkdirAll(blobs, 0o755), os.MkdirAll(filepath.Dir(path), 0o755)); err != nil {
+		return err
 	}
-	os.Remove(path)
+	if info, err := os.Lstat(blob); err != nil || info.Size() != f.Size || !known {
+		if err := d.fetch(f, commit, blob, sum, known); err != nil {
+			return err
+		}
+	}
+	to, err := filepath.Rel(filepath.Dir(path), blob) // so that the cache can be moved
+	if err != nil {
+		return err
+	}
+	return renameio.Symlink(to, path)
+}
+
+// fetch downloads a file, which appears complete and checked, or not at all.
+func (d Dataset) fetch(f remoteFile, commit, blob string, sum hash.Hash, known bool) error {
+	fmt.Fprintf(os.Stderr, "downloading %s of %s (%.1f MB)\n", f.Name, d.Name, float64(f.Size)/1e6)
+	from, err := d.ask(fmt.Sprintf("datasets/%s/resolve/%s/%s", d.Name, commit, (&url.URL{Path: f.Name}).EscapedPath()))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	part, err := renameio.NewPendingFile(blob, renameio.WithTempDir(filepath.Dir(blob)), renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = part.Cleanup() }() // after an error
+	n, err := io.Copy(io.MultiWriter(part, sum), io.LimitReader(from, f.Size+1))
+	switch found := hex.EncodeToString(sum.Sum(nil)); {
+	case n > f.Size:
+		return fmt.Errorf("the download has more than the %d bytes that the hub says", f.Size)
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the download broke off after %d of %d bytes: %w", n, f.Size, err)
+	case n != f.Size:
+		return fmt.Errorf("the download has %d bytes: must have %d", n, f.Size)
+	case known && found != filepath.Base(blob):
+		return fmt.Errorf("the download has the hash %s: must have %s", found, filepath.Base(blob))
+	}
+	return part.CloseAtomicallyReplace()
 }
 
 // listing is what the hub has of a data set.
@@ -81,65 +114,98 @@ type listing struct {
 type remoteFile struct {
 	Name  string `json:"rfilename"`
 	Size  int64  `json:"size"`
+	Git   string `json:"blobId"` // git's hash
 	Large struct {
 		SHA256 string `json:"sha256"`
 	} `json:"lfs"` // empty of small files, which git has
 }
 
-// list asks the hub. What it answers is not trusted.
-func (d Dataset) list() (l listing, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	endpoint := strings.TrimSuffix(cmp.Or(os.Getenv("HF_ENDPOINT"), "https://huggingface.co"), "/")
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/api/datasets/%s/revision/%s?blobs=true", endpoint, d.Name, url.PathEscape(d.Revision)), nil)
+// content returns a file's name in the cache, where Python names it by the hash that the hub has of it, and what computes that hash. No
+// other text of the hub becomes a name: a file without such a hash gets that of its place.
+func (f remoteFile) content(commit string) (name string, sum hash.Hash, known bool) {
+	switch {
+	case isSHA256.MatchString(f.Large.SHA256):
+		return f.Large.SHA256, sha256.New(), true
+	case isCommit.MatchString(f.Git):
+		sum = sha1.New()
+		fmt.Fprintf(sum, "blob %d\x00", f.Size)
+		return f.Git, sum, true
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(commit+"/"+f.Name))), sha256.New(), false
+}
+
+// stalled is how long a hub may send nothing.
+var stalled = 30 * time.Second // a variable for the tests
+
+// answer is what a hub sends.
+type answer struct {
+	io.ReadCloser
+	ctx   context.Context
+	watch *time.Timer // ends ctx
+}
+
+// Read fails if nothing comes for too long.
+func (a answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if a.watch.Reset(stalled); err != nil {
+		err = cmp.Or(context.Cause(a.ctx), err)
+	}
+	return n, err
+}
+
+func endpoint() string {
+	return strings.TrimSuffix(cmp.Or(os.Getenv("HF_ENDPOINT"), "https://huggingface.co"), "/")
+}
+
+// ask returns what the hub answers.
+func (d Dataset) ask(path string) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	watch := time.AfterFunc(stalled, func() { cancel(fmt.Errorf("no data for %v", stalled)) })
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint()+"/"+path, nil)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
 	if token := os.Getenv("HF_TOKEN"); token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return l, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
+		return answer{response.Body, ctx, watch}, nil
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return l, fmt.Errorf("%s answered %s: there must be a data set of this name with the revision %s, and HF_TOKEN if it is not public", endpoint, response.Status, d.Revision)
+		err = fmt.Errorf("%s answered %s: there must be a data set of this name with the revision %s, and HF_TOKEN if it is not public", endpoint(), response.Status, d.Revision)
 	default:
-		return l, fmt.Errorf("%s answered %s", endpoint, response.Status)
+		err = fmt.Errorf("%s answered %s", endpoint(), response.Status)
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<28)).Decode(&l); err != nil {
-		return l, fmt.Errorf("%s answered with a damaged list of files: %w", endpoint, err)
-	}
-	if !isCommit.MatchString(l.Commit) {
-		return l, fmt.Errorf("%s answered with the commit %.60q: must be 40 hexadecimal digits", endpoint, l.Commit)
-	}
-	for _, f := range l.Files {
-		if !fs.ValidPath(f.Name) || strings.Contains(f.Name, `\`) {
-			return l, fmt.Errorf("%s names the file %.100q: must be a relative path without \"..\"", endpoint, f.Name)
-		}
-	}
-	return l, nil
+	response.Body.Close()
+	return nil, err
 }
 
-// check compares a file with what the hub says of it. The library takes a download that broke off for complete.
-func (f remoteFile) check(path string) error {
-	file, err := os.Open(path)
+// list asks the hub for its files. What it answers is not trusted.
+func (d Dataset) list() (l listing, err error) {
+	from, err := d.ask(fmt.Sprintf("api/datasets/%s/revision/%s?blobs=true", d.Name, url.PathEscape(d.Revision)))
 	if err != nil {
-		return err
+		return l, err
 	}
-	defer file.Close()
-	h := sha256.New()
-	switch n, err := io.Copy(h, file); {
-	case err != nil:
-		return err
-	case n != f.Size:
-		return fmt.Errorf("has %d bytes: must have %d", n, f.Size)
+	defer from.Close()
+	if err := json.NewDecoder(io.LimitReader(from, 1<<26)).Decode(&l); err != nil {
+		return l, fmt.Errorf("%s answered with a damaged list of files: %w", endpoint(), err)
 	}
-	if sum := hex.EncodeToString(h.Sum(nil)); f.Large.SHA256 != "" && sum != f.Large.SHA256 {
-		return fmt.Errorf("has the SHA-256 %s: must have %s", sum, f.Large.SHA256)
+	if !isCommit.MatchString(l.Commit) {
+		return l, fmt.Errorf("%s answered with the commit %.60q: must be 40 hexadecimal digits", endpoint(), l.Commit)
 	}
-	return nil
+	seen := map[string]bool{}
+	for _, f := range l.Files {
+		switch {
+		case !fs.ValidPath(f.Name) || strings.ContainsFunc(f.Name, func(c rune) bool { return c == '\\' || !unicode.IsPrint(c) }):
+			return l, fmt.Errorf("%s names the file %.100q: must be a relative path without \"..\"", endpoint(), f.Name)
+		case seen[f.Name] || f.Size < 0:
+			return l, fmt.Errorf("%s names the file %.100q of %d bytes: must name each once, with its size", endpoint(), f.Name, f.Size)
+		}
+		seen[f.Name] = true
+	}
+	return l, nil
 }

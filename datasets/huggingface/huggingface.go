@@ -27,7 +27,8 @@ import (
 //
 // Files come from the cache of Python's huggingface_hub if it has the revision and the splits, without a look at the network: what it
 // once had of a branch stays the same, and a split test that only the hub has is not missed, unless it is named. Otherwise they are
-// downloaded into the cache, if FEDKIT_OFFLINE is not set, and compared with the hub's sizes and checksums. The cache is $HF_HUB_CACHE,
+// downloaded into the cache, if FEDKIT_OFFLINE is not set, and compared with the hub's sizes and checksums, which name them there as in
+// Python. A hub that sends more than it says, or nothing for 30 seconds, is left. The cache is $HF_HUB_CACHE,
 // $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; the hub is $HF_ENDPOINT or https://huggingface.co, and
 // $HF_TOKEN is sent to it.
 //
@@ -72,6 +73,7 @@ var (
 	isName     = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 	isRevision = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
 	isCommit   = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	isSHA256   = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
 // check refuses options that no data set allows.
@@ -108,7 +110,7 @@ func (d Dataset) find() (splits, error) {
 		return s, fmt.Errorf("%s is not in %s (%w), and downloads are not allowed (FEDKIT_OFFLINE is set): get it by `hf download --repo-type dataset %s%s`, which was huggingface-cli download",
 			d.Name, folder, err, d.Name, revision)
 	}
-	s, failed := d.download(cache, folder)
+	s, failed := d.download(folder)
 	if failed != nil {
 		return s, fmt.Errorf("%s is not in %s (%w), and could not be downloaded: %w", d.Name, folder, err, failed)
 	}

@@ -2,6 +2,7 @@ package huggingface_test
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	pq "github.com/parquet-go/parquet-go"
 
@@ -266,8 +268,8 @@ func TestBrokenDownloads(t *testing.T) {
 		}, "the download has 100 bytes: must have"},
 		{func(w http.ResponseWriter, content string) {
 			_, _ = w.Write([]byte(strings.Replace(content, "PAR1", "PAR2", 1)))
-		}, "the download has the SHA-256"},
-		{func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusBadGateway) }, "bad status code 502"},
+		}, "the download has the hash"},
+		{func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusBadGateway) }, "answered 502 Bad Gateway"},
 	} {
 		broken := true
 		folder := serve(t, files, func(w http.ResponseWriter, r *http.Request) bool {
@@ -314,4 +316,82 @@ func TestBadHub(t *testing.T) {
 	expect.Error(t, "401 Unauthorized: there must be", "HF_TOKEN if it is not public")(huggingface.Dataset{Name: name}.Make())
 	t.Setenv("HF_ENDPOINT", "http://127.0.0.1:1")
 	expect.Error(t, "could not be downloaded: Get", "connection refused")(huggingface.Dataset{Name: name}.Make())
+}
+
+// Whatever a hub calls its files, only the cache is written: a name that is no hash becomes one, or is refused.
+func TestHubTouchesNoOtherFile(t *testing.T) {
+	content, bad := shard(t, "a", 2, 1, 2, 1, 2, 1, 2), "../../../victim.txt"
+	for what, file := range map[string]map[string]any{
+		"tags":   {"rfilename": "train.parquet"},
+		"hashes": {"rfilename": "train.parquet", "blobId": bad, "lfs": map[string]any{"sha256": bad}},
+		"git's":  {"rfilename": "train.parquet", "blobId": fmt.Sprintf("%x", sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(content), content))))},
+		"alters": {"rfilename": "train.parquet", "blobId": commit},
+		"sizes":  {"rfilename": "train.parquet", "size": -1},
+		"bell":   {"rfilename": "\a/train.parquet"},
+	} {
+		if file["size"] == nil {
+			file["size"] = len(content)
+		}
+		files := []any{file}
+		if what == "sizes" {
+			files = append(files, file)
+		}
+		folder := serve(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
+			for _, tag := range []string{"ETag", "X-Linked-Etag", "X-Repo-Commit", "Content-Disposition"} {
+				w.Header().Set(tag, `"`+bad+`"`)
+			}
+			switch {
+			case strings.HasPrefix(r.URL.Path, "/api/"):
+				expect.OK(t, json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": files}))
+			case strings.HasSuffix(r.URL.Path, ".parquet"):
+				http.Redirect(w, r, "/x/../../victim.txt", http.StatusFound)
+			default:
+				_, _ = w.Write([]byte(content))
+			}
+			return true
+		})
+		root := filepath.Dir(filepath.Dir(folder))
+		victim := filepath.Join(root, "victim.txt")
+		expect.OK(t, os.WriteFile(victim, []byte("my work"), 0o600))
+		_, err := huggingface.Dataset{Name: name}.Make()
+		if want := map[string]string{"alters": "the download has the hash", "sizes": "must name each once, with its size", "bell": `names the file "\a/train`}[what]; want != "" {
+			expect.Error(t, want)(err)
+		} else {
+			expect.OK(t, err)
+		}
+		if b, err := os.ReadFile(victim); string(b) != "my work" {
+			t.Errorf("%s: another file was touched: %q, %v", what, b, err)
+		}
+		blobs, _ := os.ReadDir(filepath.Join(folder, "blobs"))
+		for _, b := range blobs {
+			if len(strings.Trim(b.Name(), "0123456789abcdef")) > 0 || err != nil {
+				t.Errorf("%s: %s was left", what, b.Name())
+			}
+		}
+	}
+}
+
+// A hub that sends more than it says, or stops in the middle, is left.
+func TestHubDoesNotEnd(t *testing.T) {
+	for _, want := range []string{"the download has more than the 100 bytes that the hub says", "no data for 50ms"} {
+		stalls := strings.HasPrefix(want, "no data") // of the file, or on a busy machine of the list
+		if stalls {
+			huggingface.StallAfter(t, time.Second/20)
+		}
+		serve(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasPrefix(r.URL.Path, "/api/") {
+				expect.OK(t, json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": []any{map[string]any{"rfilename": "train.parquet", "size": 100}}}))
+				return true
+			}
+			for range 1 << 20 {
+				if _, err := w.Write(make([]byte, 32)); stalls || err != nil {
+					break
+				}
+			}
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return true
+		})
+		expect.Error(t, want)(huggingface.Dataset{Name: name}.Make())
+	}
 }

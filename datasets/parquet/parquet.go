@@ -5,7 +5,6 @@ package parquet
 
 import (
 	"cmp"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/room"
 )
 
 // Table reads a table: one example per row, a column of labels, and numbers in all other columns.
@@ -55,7 +55,7 @@ type Table struct {
 // Make returns the data set: Floats, or Bytes of images, rows in the order of the files. It fails if a column is missing or is of a type
 // that is not allowed, a value is missing or is not a finite float32, or an image has another size or color than the first one, and says
 // where: rows count from 0, as in pandas; with images that do not fit, over all files of a part.
-// Damaged files are refused too, but the library that decodes them may first allocate the 2 GiB that a length in them claims.
+// Damaged files are refused too, and those that take more memory than is free.
 func (t Table) Make() (*datasets.Dataset, error) {
 	files, tests := t.Files, t.TestFiles
 	switch {
@@ -108,7 +108,10 @@ type content struct {
 
 // open adds the rows of files, whose columns must be those of the first of all.
 func (t Table) open(all *content, paths []string, first string) error {
-	for _, path := range paths {
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return fmt.Errorf("datasets: parquet.Table: %s is there twice: must be once, or its rows would be", path)
+		}
 		c := &content{Rows: all.Rows, label: cmp.Or(all.label, t.Label)}
 		if err := t.readFile(c, path); err != nil {
 			return fmt.Errorf("datasets: %w", err)
@@ -155,6 +158,17 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	if err != nil {
 		return err
 	}
+	need := 0.0 // of numbers, in lists that are copied while they grow
+	for _, g := range f.Metadata().RowGroups {
+		for i, c := range g.Columns[:min(len(columns), len(g.Columns))] {
+			if columns[i].role == feature {
+				need += 2.25 * 4 * float64(c.MetaData.NumValues)
+			}
+		}
+	}
+	if err := room.For(need); err != nil {
+		return err
+	}
 	r := reader{content: c, columns: columns, most: max(always, times*int(size)), regression: t.Regression}
 	for _, group := range f.RowGroups() {
 		if err := r.group(group); err != nil {
@@ -163,25 +177,6 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	}
 	if r.row == 0 {
 		return errors.New("has no row: must have one per example")
-	}
-	return nil
-}
-
-// checkFooter refuses files that are not in Parquet, and those whose footer is longer than they are, for which the library would
-// allocate as much.
-func checkFooter(from io.ReaderAt, size int64) error {
-	const magic = "PAR1"
-	var end [8]byte // the footer's length, and the magic number again
-	if size >= 12 {
-		if _, err := from.ReadAt(end[:], size-8); err != nil {
-			return err
-		}
-	}
-	switch {
-	case string(end[4:]) != magic:
-		return errors.New("is not a Parquet file, or is incomplete")
-	case int64(binary.LittleEndian.Uint32(end[:4])) > size-12:
-		return errors.New("is damaged: its footer is longer than the file")
 	}
 	return nil
 }
@@ -280,7 +275,7 @@ func (t Table) columns(f *parquet.File, c *content) ([]column, error) {
 	var images []string // columns of images
 	for i, path := range paths {
 		leaf, _ := s.Lookup(path...)
-		if features(path[0]) && isImage(parts(paths, path[0]), path, leaf) {
+		if len(path) == 2 && features(path[0]) && isImage(parts(paths, path[0]), path, leaf) {
 			images = append(images, names[i])
 		}
 	}
@@ -322,7 +317,7 @@ func (t Table) columns(f *parquet.File, c *content) ([]column, error) {
 
 // isImage reports whether a leaf is the bytes of an image, in a struct of the parts bytes and path.
 func isImage(parts, path []string, leaf parquet.LeafColumn) bool {
-	return len(path) == 2 && path[1] == "bytes" && len(parts) == 2 && slices.Contains(parts, "path") && leaf.Node.Type().Kind() == parquet.ByteArray && leaf.MaxRepetitionLevel == 0
+	return path[1] == "bytes" && len(parts) == 2 && slices.Contains(parts, "path") && leaf.Node.Type().Kind() == parquet.ByteArray && leaf.MaxRepetitionLevel == 0
 }
 
 // parts are the names below a column.
@@ -395,6 +390,7 @@ type reader struct {
 	columns    []column
 	most       int // numbers to read
 	regression bool
+	room       room.Growing
 	row        int // of the file
 	numbers    int // read, or bytes of images
 	seen       []int
@@ -403,7 +399,11 @@ type reader struct {
 func (r *reader) group(g parquet.RowGroup) error {
 	rows := g.Rows()
 	defer rows.Close()
-	buffer := make([]parquet.Row, 64)
+	values := int64(1)
+	for _, c := range g.ColumnChunks() {
+		values += c.NumValues()
+	}
+	buffer := make([]parquet.Row, max(1, min(64, g.NumRows()<<20/values))) // fewer long rows at a time
 	for {
 		n, err := rows.ReadRows(buffer)
 		for _, row := range buffer[:n] {
@@ -427,6 +427,7 @@ func (r *reader) add(row parquet.Row) error {
 	if r.numbers > r.most-len(row) {
 		return fmt.Errorf("row %d: more than %d numbers, or bytes of images: must be at most as many; split the file", r.row, r.most)
 	}
+	size := 0 // in lists that grow, where words count by a quarter of their letters, which stay where they are
 	r.seen = append(r.seen[:0], make([]int, len(r.widths))...)
 	for _, v := range row {
 		c := &r.columns[v.Column()]
@@ -438,12 +439,14 @@ func (r *reader) add(row parquet.Row) error {
 		}
 		if c.role == text {
 			r.numbers += len(v.ByteArray()) + 80 // of which windows are made
+			size += 9 * len(v.ByteArray())       // with windows and their labels
 			r.Texts = append(r.Texts, string(v.ByteArray()))
 			r.seen[c.width]++
 			continue
 		}
 		if c.role == picture {
 			r.numbers += len(v.ByteArray()) + 32 // a slice, and its place
+			size += 32 + len(v.ByteArray())/4
 			r.Images = append(r.Images, slices.Clone(v.ByteArray()))
 			r.seen[c.width]++
 			continue
@@ -464,6 +467,15 @@ func (r *reader) add(row parquet.Row) error {
 		default:
 			r.Owners = append(r.Owners, c.word(v))
 		}
+		if size += 4; v.Kind() == parquet.ByteArray {
+			size += len(v.ByteArray()) / 4
+		}
+		if c.role != feature { // a label or an owner is a word in several lists while it is numbered
+			size += 36
+		}
+	}
+	if err := r.room.Add(size); err != nil {
+		return fmt.Errorf("row %d: reading on %w", r.row, err)
 	}
 	if r.row == 0 {
 		copy(r.widths, r.seen)

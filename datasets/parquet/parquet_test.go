@@ -181,6 +181,7 @@ func TestBadTable(t *testing.T) {
 		`has the columns ["y"]: must have at least one with features`: {File: file(t, struct {
 			Y int32 `parquet:"y"`
 		}{1})},
+		`t.parquet is there twice: must be once, or its rows would be`: {Files: []string{ok, ok}},
 		`must be those of`: {File: ok, Test: file(t, listed{[]int32{1, 2}, 0})},
 		`Share = 0.5: must be 0 if a file has the test rows`: {File: ok, Test: ok, Share: 0.5},
 		`Share = 0.2 of 3 rows`:                              {File: ok},
@@ -283,7 +284,8 @@ func TestTexts(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	path = file(t, line{long, "Iago", "x", 1}, line{long, "Bianca", " ", 1})
-	d = expect.Value(parquet.Table{Files: []string{path, path}, Text: "text", Label: "next", Share: 0.5}.Make())(t)
+	twin := file(t, line{long, "Iago", "x", 1}, line{long, "Bianca", " ", 1})
+	d = expect.Value(parquet.Table{Files: []string{path, twin}, Text: "text", Label: "next", Share: 0.5}.Make())(t)
 	if !slices.Equal(d.Shape, []int{80}) || d.Classes != 80 || !slices.Equal(d.Train.Labels, []int32{at(" "), at("x")}) && !slices.Equal(d.Train.Labels, []int32{at("x"), at(" ")}) || len(d.Test.Bytes) != 160 {
 		t.Errorf("%+v", d)
 	}
@@ -327,6 +329,9 @@ func FuzzTable(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())
+	}
+	for _, content := range hostile(f) {
+		f.Add(content)
 	}
 	path := filepath.Join(f.TempDir(), "fuzz.parquet")
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
@@ -142,7 +142,7 @@ func Load(path string) (*History, error) { return load(path, true) }
 func LoadLight(path string) (*History, error) { return load(path, false) }
 
 func load(path string, whole bool) (h *History, err error) {
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: load history: %w", err)
 	}

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
@@ -73,7 +73,7 @@ var form = regexp.MustCompile(`^[^/\\]+-[0-9a-f]{12}$`) // of an entry's name
 // read reads the entry of a name.
 func read(dir, id string) (*Run, error) {
 	path := filepath.Join(dir, id, entryFile)
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, fmt.Errorf("study: %w", err)
 	}

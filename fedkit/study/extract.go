@@ -12,9 +12,9 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/file"
@@ -193,23 +193,18 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 // Errors: no such file; one that is no extract, was altered, or was written by an older fedkit; ErrNewer for one
 // that a newer fedkit wrote.
 func Open(path string) (Runs, error) {
-	f, err := os.Open(path)
+	packed, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, fmt.Errorf("study: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	rs, err := readExtract(f)
+	rs, err := readExtract(packed)
 	if err != nil {
 		return nil, fmt.Errorf("study: %s: %w", path, text.ShortError(err))
 	}
 	return rs, nil
 }
 
-func readExtract(r io.Reader) (Runs, error) {
-	packed, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
+func readExtract(packed []byte) (Runs, error) {
 	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
@@ -325,6 +320,8 @@ func readExtracted(line []byte) (*Run, int, error) {
 	}
 	light := *x.About
 	light.Name = x.Name
-	r.ID, r.extract = idOf(x.About.Strategy, x.Key), &light
+	if r.ID, r.extract = idOf(x.About.Strategy, x.Key), &light; !form.MatchString(r.ID) {
+		return nil, 0, fmt.Errorf("it is damaged: its strategy is %.100q", x.About.Strategy)
+	}
 	return r, x.Records, nil
 }

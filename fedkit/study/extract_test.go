@@ -162,6 +162,11 @@ func TestExtractThatIsNone(t *testing.T) {
 	if _, err := study.Open(filepath.Join(dir, "none.runs")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+	must.M(os.WriteFile(path, nil, 0o600))
+	must.M(os.Truncate(path, 5e12))
+	if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), path+" has 5000000000000 bytes and takes 5000.0 GB of memory") {
+		t.Error(err)
+	}
 	must.M(os.WriteFile(path, []byte("not compressed"), 0o600))
 	if _, err := study.Open(path); err == nil {
 		t.Error("no error for a file that is not compressed")
@@ -199,6 +204,7 @@ func TestExtractThatWasEdited(t *testing.T) {
 		{"the last figure", "altered, or cut off: its checksum does not match", good[:len(good)-80]},
 		{"the accuracy and the checksum", "FedAvg, seed 0, has 3 rounds and an accuracy of 0.2563, and its figures 3 and 9.3154",
 			study.SealExtract(bytes.Replace(whole, []byte(`0.2173,0.2563,`), []byte(`0.2173,9.3154,`), 1))},
+		{"the name of a strategy", `it is damaged: its strategy is "../FedAvg"`, study.SealExtract(bytes.ReplaceAll(whole, []byte(`"strategy":"FedAvg"`), []byte(`"strategy":"../FedAvg"`)))},
 		{"the number of rounds and the checksum", "has 4 rounds and", study.SealExtract(bytes.Replace(whole, []byte(`"rounds":3`), []byte(`"rounds":4`), 1))},
 	} {
 		must.M(os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600))

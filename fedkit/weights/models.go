@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/file"
 )
@@ -237,6 +238,9 @@ func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
 			}
 		}
 	}
+	if err := room.For(8 * float64(len(prefixes)) * float64(task.Dim())); err != nil { // as bytes and as numbers
+		return nil, fmt.Errorf("%d models: %w", len(prefixes), err)
+	}
 	values := make([]float32, len(prefixes)*task.Dim())
 	rest := values
 	for _, prefix := range prefixes {
@@ -291,7 +295,7 @@ func (r *reader) list(name string) ([]int, error) {
 	if !ok {
 		return nil, nil
 	}
-	if err := r.has(name, "I32", t.len()); err != nil {
+	if err := cmp.Or(r.has(name, "I32", t.len()), t.fits(4)); err != nil {
 		return nil, err
 	}
 	values, list := make([]int32, t.len()), make([]int, t.len())
@@ -311,7 +315,7 @@ func (r *reader) mix(name string, k int) ([][]float64, error) {
 	if k == 0 {
 		return nil, fedkit.Invalid("tensor", strconv.Quote(name), "with models")
 	}
-	if err := r.has(name, "F64", t.len()/k, k); err != nil {
+	if err := cmp.Or(r.has(name, "F64", t.len()/k, k), t.fits(3)); err != nil {
 		return nil, err
 	}
 	values := make([]float64, t.len())

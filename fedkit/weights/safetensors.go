@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit"
 )
 
@@ -105,6 +106,9 @@ func read(file io.ReaderAt, size int64) (*reader, error) {
 	if most := min(maxHeader, uint64(size-8)); n > most {
 		return nil, fedkit.Invalid("length of the header", n, fmt.Sprintf("that of a safetensors file: at most %d", most))
 	}
+	if err := room.For(12 * float64(n)); err != nil { // names are copied
+		return nil, fmt.Errorf("header: %w", err)
+	}
 	header := make([]byte, n)
 	if _, err := file.ReadAt(header, 8); err != nil && n > 0 {
 		return nil, err
@@ -181,6 +185,14 @@ func (t tensor) check() error {
 	return nil
 }
 
+// fits refuses a tensor that does not fit into memory the given number of times.
+func (t tensor) fits(times float64) error {
+	if err := room.For(times * float64(t.Offsets[1]-t.Offsets[0])); err != nil {
+		return fmt.Errorf("a tensor of shape %v %w", t.Shape, err)
+	}
+	return nil
+}
+
 // len returns the number of values.
 func (t tensor) len() int { return int((t.Offsets[1] - t.Offsets[0]) / sizes[t.DType]) }
 
@@ -210,6 +222,9 @@ func (r *reader) arrays() map[string]array {
 	all := map[string]array{}
 	for name, t := range r.tensors {
 		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), n: t.len(), load: func() ([]byte, error) {
+			if err := t.fits(1); err != nil {
+				return nil, err
+			}
 			b := make([]byte, t.Offsets[1]-t.Offsets[0])
 			_, err := r.data.ReadAt(b, t.Offsets[0])
 			return b, err

@@ -3,11 +3,14 @@ package weights
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/file"
 )
@@ -104,4 +107,20 @@ func FuzzSafeTensors(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A tensor of 4 TB in a sparse file is refused before it is read, and so is a header that does not fit.
+func TestTensorLargerThanTheMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.safetensors")
+	begin := crafted(`{"assign":{"dtype":"I32","shape":[1000000000000],"data_offsets":[0,4000000000000]}}`, 0)
+	expect.OK(t, os.WriteFile(path, begin, 0o600))
+	expect.OK(t, os.Truncate(path, int64(len(begin))+4e12))
+	bounds.Check(t, len(begin), func() {
+		expect.Error(t, "weights: "+path+": a tensor of shape [1000000000000] takes 16000.0 GB of memory: must be at most the ")(LoadModels(path, small))
+	})
+	expect.Error(t, "a tensor of shape [1000000000000] takes 4000.0 GB")(expect.Value(arraysOf(expect.Value(os.Open(path))(t)))(t)["assign"].load())
+	real := room.Free
+	room.Free = func() float64 { return 100 }
+	t.Cleanup(func() { room.Free = real })
+	expect.Error(t, "header: takes 0 MB of memory")(rows(crafted("{"+headerW+","+headerB+"}", 12)))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
@@ -104,7 +105,7 @@ func (f *Files) Resume(each func(*history.Record)) (rounds []history.Record, err
 
 // load resumes from one file.
 func (f *Files) load(path string, each func(*history.Record)) (rounds []history.Record, err error) {
-	b, err := os.ReadFile(path)
+	b, err := room.ReadFile(path, 1)
 	if err != nil {
 		return nil, err
 	}

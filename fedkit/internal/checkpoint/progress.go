@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/history"
 	"github.com/gofrs/flock"
 )
@@ -63,7 +64,7 @@ func planned(h *history.History) int {
 
 // ofCheckpoint adds the checkpoint's plan: the rounds' file has no end line, and a resumed run may be longer.
 func (s *Progress) ofCheckpoint(path string) {
-	if b, err := os.ReadFile(path); err == nil {
+	if b, err := room.ReadFile(path, 1); err == nil {
 		if c, _, err := parse(b); err == nil {
 			s.Planned, s.History.Early = max(s.Planned, planned(c.Run.History())), c.Early
 		}

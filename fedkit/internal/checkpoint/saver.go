@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/lines"
@@ -140,7 +141,7 @@ func finishRotation(path string) {
 	if exists(path) || !exists(path+beforeSuffix) {
 		return
 	}
-	b, err := os.ReadFile(path + newSuffix)
+	b, err := room.ReadFile(path+newSuffix, 1)
 	if err == nil {
 		_, _, err = parse(b)
 	}
