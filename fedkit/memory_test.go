@@ -2,12 +2,15 @@ package fedkit
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/xla"
@@ -31,10 +34,10 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		check func() error
 		want  string // "" if it fits
 	}{
-		{"ten models", func() error { return fed.Fits("K", 10, 10) }, ""},
+		{"five models", func() error { return fed.Fits("K", 5, 5) }, ""},
 		{"no federation", func() error { return (*Federation)(nil).Fits("K", 1e9, 1e9) }, ""},
-		{"eleven models", func() error { return fed.Fits("K", 11, 11) },
-			"invalid: K = 11: must be at most 10: 11 models of 39 parameters, before and after a round, take 3.4 kB, and 3.1 kB are free"},
+		{"six models", func() error { return fed.Fits("K", 6, 6) }, // beside 1.5 lanes of 6 models
+			"invalid: K = 6: must be at most 5: 6 models of 39 parameters, before and after a round, take 1.9 kB, and 1.7 kB are free beside 1.4 kB for programs"},
 		{"a cohort", func() error { return fed.fitsCohort(21) },
 			"invalid: clients per round = 21: must be at most 20: 21 models of 39 parameters take 3.3 kB, and 3.1 kB are free"},
 		{"steps", func() error { return fed.fitsLocal(Local{Steps: 100, Batch: 4, LR: 1}, 1) },
@@ -57,6 +60,61 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	expect.Error(t, "examples = 123: must be at most 120")(Run(context.Background(), fed, &mean{}, Options{Rounds: 1}))
 	if fed.lazy.Engine != nil {
 		t.Error("the data was put on the device")
+	}
+}
+
+// What is advised fits, and no more. The models of three clients, each of 39 parameters, are trained beside 1.5 lanes of 6 models; a
+// sixteenth of what is free is for evaluations, and three copies of a model for one at least.
+func TestWhatIsAdvisedFits(t *testing.T) {
+	fed, _ := toy(t, 40, 40, 40)
+	for free, most := range map[float64]int{
+		1404 + 312: 1, 1404 + 10*312 + 311: 10,
+		16 * 30 * 468:      15 * 30 * 468 / 312,  // evaluated by thirties
+		16 * 10 * 32 * 468: 159 * 32 * 468 / 312, // never more than 32
+	} {
+		machine(t, free)
+		expect.OK(t, fed.Fits("clients", most, float64(most)))
+		expect.Invalid(t, fmt.Sprintf("clients = %d: must be at most %d: ", most+1, most))(fed.Fits("clients", most+1, float64(most+1)))
+	}
+}
+
+// Training and evaluation are refused before their programs run, with what is free beside them, and what is free beside the results.
+func TestProgramsThatDoNotFitAreRefused(t *testing.T) {
+	fed, _ := toy(t, 4, 4, 4)
+	x := expect.Value(fed.Models(3, 0))(t)
+	job := Job{Clients: sequence(3), Local: Local{Batch: 4, LR: 0.1}, Start: x}
+	expect.Value(fed.engine())(t)              // when there is memory
+	const needed = 3 * (156 + 6*156 + 4*4*4*5) // models, and in each lane six more and 4 examples of 5 features, four times
+	machine(t, needed)
+	expect.Value(fed.Train(t.Context(), job, 0))(t)
+	machine(t, needed-1)
+	_, err := fed.Train(t.Context(), job, 0)
+	expect.Invalid(t, "clients per round = 3: must be at most 2: 3 models of 39 parameters take 468 B, and 467 B are free beside 3.8 kB for programs")(err)
+	machine(t, 467)
+	_, err = fed.Predict(t.Context(), x.Take(0), datasets.TestPart, nil)
+	expect.Invalid(t, "models evaluated side by side = 1: must be at most 0: 1 of 39 parameters, with copies, take 468 B, and 467 B are free")(err)
+}
+
+// Scores are the same to the bit, however many models a program evaluates.
+func TestPiecesChangeNoScore(t *testing.T) {
+	fed, _ := toy(t, 40, 33, 70, 5, 1)
+	models, own := randomMatrix(3, 5, fed.Task.Dim()), make([][]*engine.Scores, 2)
+	e := expect.Value(fed.engine())(t)
+	for _, pieces := range []int{32, 3, 1} {
+		w := engine.CPU
+		w.Memory = 4 * pieces * 4 * (3*fed.Task.Dim() + 4*32*fed.Data.Features())
+		fed.lazy.Engine = e.WithWidth(w)
+		var which []int
+		rows := sequence(fed.Data.Train.Len())
+		for i := range rows {
+			which = append(which, i%5)
+		}
+		for i, v := range []engine.Evaluation{{Rows: rows, Which: which, Outputs: true}, {Rows: rows, Outputs: true}} {
+			s := expect.Value(fed.scores(t.Context(), models, v, engine.Here(1)))(t)
+			if own[i] = append(own[i], s); !reflect.DeepEqual(s, own[i][0]) {
+				t.Errorf("evaluation %d: the scores of %d models at a time differ from those of 32", i, pieces)
+			}
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/lru"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/tensors"
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,7 @@ type Engine struct {
 	rows  [][]int // by client, its training rows
 	width Width
 	held  [2]held // by part
+	free  float64 // bytes, when the engine was made
 
 	// work returns a forward pass's work per example. Convolutions of several clients run one after the other, so large ones gain nothing
 	// from sharing a program.
@@ -42,7 +44,7 @@ type held struct {
 
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
-	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), programs: lru.New[design, *xla.Program](maxPrograms)}
+	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), free: memory.Available(), programs: lru.New[design, *xla.Program](maxPrograms)}
 	e.work = sync.OnceValue(func() (w xla.Work) {
 		two, err := task.Work(data, 2)
 		one, _ := task.Work(data, 1)
@@ -80,7 +82,7 @@ func hold(d *datasets.Dataset, s *datasets.Split) (h held, err error) {
 
 // WithWidth returns an engine on the same data whose programs have width w.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms)}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, free: e.free, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms)}
 }
 
 // WithRows returns an engine on the same data, with the same programs, for clients that hold these training rows.

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/memory"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -71,8 +73,10 @@ type evaluator struct {
 
 const (
 	blockOfFew = 32 // examples per block, if every client has its own model
-	fewBlocks  = 32 // blocks per program, if every client has its own model
+	fewBlocks  = 32 // blocks per program at most, if every client has its own model
 	manyModels = 8  // models per program at most, if all are scored on the same examples
+
+	modelsPerBlock = 3 // the row of a model, the parameters cut from it, and what products of matrices make of them
 )
 
 // Blocks lists the block sizes.
@@ -93,10 +97,15 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 		k.shared, k.mixed, k.blocks = true, true, v.models()
 	} else if e.parallel() {
 		if k.shared = v.Which == nil && v.models() > 1; k.shared {
-			programs := (v.models() + manyModels - 1) / manyModels
-			k.blocks = (v.models() + programs - 1) / programs
+			k.blocks = share(v.models(), e.blocks(manyModels, 0))
 		} else if k.examples == blockOfFew {
-			k.blocks = fewBlocks
+			k.blocks = e.blocks(fewBlocks, blockOfFew)
+		}
+	}
+	if !on.Remote() {
+		what := fmt.Sprintf("%d of %d parameters, with copies,", k.blocks, e.task.Dim())
+		if err := memory.Fits("models evaluated side by side", k.blocks, float64(k.blocks), float64(k.blocks)*float64(e.lane(modelsPerBlock, 0)), what); err != nil {
+			return nil, err
 		}
 	}
 	out := newScores(v)
@@ -112,6 +121,20 @@ func (e *Engine) block() int {
 		n /= 2
 	}
 	return n
+}
+
+// blocks returns how many blocks, each with a model and examples of its own, one program evaluates: at most most, as many as there is
+// room for, at least one. No score depends on it. It stays the same while a federation is used, so that nothing is compiled again.
+func (e *Engine) blocks(most, examples int) int {
+	return max(1, min(most, int(room(e.width, e.free))/e.lane(modelsPerBlock, examples)))
+}
+
+// room returns the bytes for the blocks of an evaluation: a quarter of what training may take, if that is little beside what is free.
+func room(w Width, free float64) float64 { return min(float64(w.Memory)/4, free/16) }
+
+// Evaluating returns a lower bound of the bytes that the evaluation of models of d parameters takes, if every client has its own.
+func Evaluating(d float64) float64 {
+	return 4 * modelsPerBlock * d * max(1, min(fewBlocks, math.Floor(room(ownWidth(), memory.Available())/(4*modelsPerBlock*d))))
 }
 
 // parallel reports whether a program gains from evaluating several models side by side.

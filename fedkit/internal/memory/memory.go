@@ -25,30 +25,40 @@ const bytesPerPair = 4 + 4 + 8/2
 // FitsPairs refuses n rows if their Gram matrix takes more bytes than are free.
 func FitsPairs(field string, n int) error {
 	most := func(free float64) float64 { return math.Sqrt(free / bytesPerPair) }
-	return fits(field, n, bytesPerPair*float64(n)*float64(n), "the products of each two", most)
+	return fits(field, n, bytesPerPair*float64(n)*float64(n), 0, "the products of each two", most)
 }
 
 // Fits refuses an option's value if it takes more bytes than are free; the bytes are proportional to size.
 func Fits(field string, value any, size, bytes float64, what string) error {
-	return fits(field, value, bytes, what, func(free float64) float64 { return size * free / bytes })
+	return FitsBeside(field, value, size, bytes, 0, what)
+}
+
+// FitsBeside is Fits beside what programs take while they run, which does not depend on size.
+func FitsBeside(field string, value any, size, bytes, programs float64, what string) error {
+	return fits(field, value, bytes, programs, what, func(free float64) float64 { return size * free / bytes })
 }
 
 // fits measures anew for what takes a good part of the memory, and after a garbage collection if too few bytes are free. most is
 // the largest value that some bytes hold.
-func fits(field string, value any, bytes float64, what string, most func(free float64) float64) error {
+func fits(field string, value any, bytes, programs float64, what string, most func(free float64) float64) error {
 	free := Available()
-	if bytes > free/8 {
+	if bytes+programs > free/8 {
 		forget()
 		free = Available()
 	}
-	if bytes > free {
+	if bytes+programs > free {
 		Settle()
 		free = Available()
 	}
-	if !(bytes > free) {
+	if !(bytes+programs > free) {
 		return nil
 	}
-	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free)))
+	beside := ""
+	if programs > 0 {
+		beside = fmt.Sprintf(" beside %s for programs", text.Bytes(programs))
+	}
+	free = max(0, free-programs)
+	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free%s", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free), beside))
 }
 
 // Available returns how many bytes can still be allocated, roughly: as it was in the last tenth of a second, since measuring takes

@@ -266,6 +266,9 @@ func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 		}
 		seen[r] = true
 	}
+	if err := haveRoom("rows", m.rows, m.cols, 1); err != nil {
+		return failed("Matrix.Put: %v", err)
+	}
 	rows = slices.Clone(rows)
 	for i := range u.room() - len(rows) { // rows that do not exist are not put
 		rows = append(rows, m.rows+i)
