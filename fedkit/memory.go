@@ -17,15 +17,25 @@ import (
 // memory at one time, without the compiler's temporaries.
 
 // Fits returns an error if there is no memory for the models that a strategy keeps between rounds, with the option field set to
-// value. A Matrix is immutable, so old and new models are in memory together, beside what training and evaluation take. For use in Check; without a federation there is no
-// error.
+// value. A Matrix is immutable, so old and new models are in memory together, and so are those that clients return if each has its own,
+// beside what training or evaluation takes. For use in Check; without a federation there is no error.
 func (f *Federation) Fits(field string, value int, models float64) error {
 	if f == nil || f.Task == nil {
 		return nil
 	}
 	d := task.Size(f.Task)
-	programs := max(engine.Evaluating(d), 4*modelsPerLane*d*f.lanes(1, f.Size())) // which come one after the other
-	return memory.FitsBeside(field, value, float64(value), 2*4*models*d, programs, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
+	bytes, what, own := 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d), models == float64(f.Size())
+	if own {
+		bytes, what = 2*bytes, what+" and as clients return them,"
+	}
+	if bytes+max(float64(engine.CPU.Memory), 32*d) < memory.Available() { // whatever programs take
+		return nil
+	}
+	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, trainRows(f.Clients))
+	if !own { // as many clients train for fewer models
+		lanes, perLane = 1, lanes*perLane
+	}
+	return memory.FitsBeside(field, value, float64(value), bytes, lanes, perLane, what)
 }
 
 // FitsPairs returns an error if there is no memory for the Gram matrix of n clients, which Matrix.Points makes. For use in Check;
@@ -115,20 +125,13 @@ func (f *Federation) batch(l Local) int {
 // fitsSteps refuses an option that makes some client take more steps than there is memory for.
 func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, n int) error {
 	batch := f.batch(l)
-	bytes := 2 * 4 * f.lanes(batch, n) * steps * float64(batch)
-	return memory.Fits(field, value, float64(value), bytes, fmt.Sprintf("batches of %d examples for %.0f steps", batch, steps))
-}
-
-// modelsPerLane is how many models, or vectors as large, a client's lane in a program that trains it holds.
-const modelsPerLane = 6
-
-// lanes returns a lower bound of how many of n clients one program trains side by side: see engine.Width.
-func (f *Federation) lanes(batch, n int) float64 {
-	if f.Task.Store != nil || f.Task.Train != nil {
-		return 1
+	lanes := 1.0 // a lower bound of engine.Width
+	if f.Task.Store == nil && f.Task.Train == nil {
+		perLane := 4 * (6*task.Size(f.Task) + 4*float64(batch)*float64(f.Data.Features()))
+		lanes = max(1, min(float64(n), float64(engine.CPU.Uneven), float64(engine.CPU.Memory)/perLane)/2)
 	}
-	perLane := 4 * (modelsPerLane*task.Size(f.Task) + 4*float64(batch)*float64(f.Data.Features()))
-	return max(1, min(float64(n), float64(engine.CPU.Uneven), float64(engine.CPU.Memory)/perLane)/2)
+	bytes := 2 * 4 * lanes * steps * float64(batch)
+	return memory.Fits(field, value, float64(value), bytes, fmt.Sprintf("batches of %d examples for %.0f steps", batch, steps))
 }
 
 // fits refuses a job whose models or batches do not fit in memory.

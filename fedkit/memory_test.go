@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -34,10 +35,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		check func() error
 		want  string // "" if it fits
 	}{
-		{"five models", func() error { return fed.Fits("K", 5, 5) }, ""},
 		{"no federation", func() error { return (*Federation)(nil).Fits("K", 1e9, 1e9) }, ""},
-		{"six models", func() error { return fed.Fits("K", 6, 6) }, // beside 1.5 lanes of 6 models
-			"invalid: K = 6: must be at most 5: 6 models of 39 parameters, before and after a round, take 1.9 kB, and 1.7 kB are free beside 1.4 kB for programs"},
 		{"a cohort", func() error { return fed.fitsCohort(21) },
 			"invalid: clients per round = 21: must be at most 20: 21 models of 39 parameters take 3.3 kB, and 3.1 kB are free"},
 		{"steps", func() error { return fed.fitsLocal(Local{Steps: 100, Batch: 4, LR: 1}, 1) },
@@ -63,18 +61,34 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-// What is advised fits, and no more. The models of three clients, each of 39 parameters, are trained beside 1.5 lanes of 6 models; a
-// sixteenth of what is free is for evaluations, and three copies of a model for one at least.
+// What is advised fits, and no more: models of 39 parameters before and after a round, twice if clients return their own, beside a
+// program that trains three clients with six models and an example of 5 features, four times, for each, or evaluates by sixteenths.
 func TestWhatIsAdvisedFits(t *testing.T) {
 	fed, _ := toy(t, 40, 40, 40)
-	for free, most := range map[float64]int{
-		1404 + 312: 1, 1404 + 10*312 + 311: 10,
-		16 * 30 * 468:      15 * 30 * 468 / 312,  // evaluated by thirties
-		16 * 10 * 32 * 468: 159 * 32 * 468 / 312, // never more than 32
+	const lane = 4 * (6*39 + 4*5)
+	for _, c := range []struct {
+		free    float64
+		n, most int
+		words   string
+	}{
+		{3*lane + 3120, 11, 10, ": 11 models of 39 parameters, before and after a round, take 3.4 kB, and 3.1 kB are free beside 3.0 kB for programs"},
+		{3*lane + 3*624, 3, 3, ""},
+		{3*lane + 3*624 - 1, 3, 2, ": 3 models of 39 parameters, before and after a round, and as clients return them, take 1.9 kB, and 1.9 kB are free beside 3.0 kB for programs"},
+		{2*(lane+624) - 1, 3, 1, ": 3 models"},
+		{16 * 20 * 468, 500, (16*20*468 - 20*468) / 312, ""},  // evaluated by twenties
+		{16 * 40 * 468, 2000, (16*40*468 - 32*468) / 312, ""}, // never by more than 32
 	} {
-		machine(t, free)
-		expect.OK(t, fed.Fits("clients", most, float64(most)))
-		expect.Invalid(t, fmt.Sprintf("clients = %d: must be at most %d: ", most+1, most))(fed.Fits("clients", most+1, float64(most+1)))
+		machine(t, c.free)
+		if c.n > c.most {
+			expect.Invalid(t, fmt.Sprintf("K = %d: must be at most %d%s", c.n, c.most, c.words))(fed.Fits("K", c.n, float64(c.n)))
+		}
+		if c.n != fed.Size() {
+			expect.OK(t, fed.Fits("K", c.most, float64(c.most)))
+			expect.Invalid(t, fmt.Sprintf("must be at most %d", c.most))(fed.Fits("K", c.most+1, float64(c.most+1)))
+			continue
+		}
+		few, _ := toy(t, slices.Repeat([]int{40}, c.most)...)
+		expect.OK(t, few.Fits("K", c.most, float64(c.most)))
 	}
 }
 

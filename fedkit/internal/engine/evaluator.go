@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"fedkit.example/datasets"
@@ -123,18 +122,12 @@ func (e *Engine) block() int {
 	return n
 }
 
-// blocks returns how many blocks, each with a model and examples of its own, one program evaluates: at most most, as many as there is
-// room for, at least one. No score depends on it. It stays the same while a federation is used, so that nothing is compiled again.
+// blocks returns how many blocks, each with a model and examples of its own, one program evaluates: at most most, and at least one, as
+// there is room for in a quarter of what training may take, and in a sixteenth of what was free. No score depends on it. It stays the
+// same while a federation is used, so that nothing is compiled again.
 func (e *Engine) blocks(most, examples int) int {
-	return max(1, min(most, int(room(e.width, e.free))/e.lane(modelsPerBlock, examples)))
-}
-
-// room returns the bytes for the blocks of an evaluation: a quarter of what training may take, if that is little beside what is free.
-func room(w Width, free float64) float64 { return min(float64(w.Memory)/4, free/16) }
-
-// Evaluating returns a lower bound of the bytes that the evaluation of models of d parameters takes, if every client has its own.
-func Evaluating(d float64) float64 {
-	return 4 * modelsPerBlock * d * max(1, min(fewBlocks, math.Floor(room(ownWidth(), memory.Available())/(4*modelsPerBlock*d))))
+	room := min(float64(e.width.Memory)/4, e.free/16)
+	return max(1, min(most, int(room)/e.lane(modelsPerBlock, examples)))
 }
 
 // parallel reports whether a program gains from evaluating several models side by side.

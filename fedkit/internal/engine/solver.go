@@ -33,9 +33,8 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 	p := e.plan(job)
 	n, groups := len(job.Clients), p.groups()
 	if !on.Remote() {
-		models, d := len(p.order), e.task.Dim()
-		if err := memory.FitsBeside("clients per round", models, float64(models), 4*float64(models)*float64(d), float64(p.design.lanes)*float64(e.perLane(job)),
-			fmt.Sprintf("%d models of %d parameters", models, d)); err != nil {
+		d, what := float64(e.task.Dim()), fmt.Sprintf("%d models of %d parameters", n, e.task.Dim())
+		if err := memory.FitsBeside("clients per round", n, float64(n), 4*float64(n)*d, float64(p.design.lanes), float64(e.perLane(job)), what); err != nil {
 			return nil, err
 		}
 	}

@@ -30,12 +30,14 @@ func FitsPairs(field string, n int) error {
 
 // Fits refuses an option's value if it takes more bytes than are free; the bytes are proportional to size.
 func Fits(field string, value any, size, bytes float64, what string) error {
-	return FitsBeside(field, value, size, bytes, 0, what)
+	return FitsBeside(field, value, size, bytes, 0, 0, what)
 }
 
-// FitsBeside is Fits beside what programs take while they run, which does not depend on size.
-func FitsBeside(field string, value any, size, bytes, programs float64, what string) error {
-	return fits(field, value, bytes, programs, what, func(free float64) float64 { return size * free / bytes })
+// FitsBeside is Fits beside a program that takes so many bytes for each of its lanes, of which a smaller size than theirs needs fewer.
+func FitsBeside(field string, value any, size, bytes, lanes, perLane float64, what string) error {
+	return fits(field, value, bytes, lanes*perLane, what, func(free float64) float64 {
+		return max(size*(free-lanes*perLane)/bytes, min(lanes, free/(bytes/size+perLane)))
+	})
 }
 
 // fits measures anew for what takes a good part of the memory, and after a garbage collection if too few bytes are free. most is
@@ -57,8 +59,7 @@ func fits(field string, value any, bytes, programs float64, what string, most fu
 	if programs > 0 {
 		beside = fmt.Sprintf(" beside %s for programs", text.Bytes(programs))
 	}
-	free = max(0, free-programs)
-	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free%s", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free), beside))
+	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free%s", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(max(0, free-programs)), beside))
 }
 
 // Available returns how many bytes can still be allocated, roughly: as it was in the last tenth of a second, since measuring takes

@@ -248,6 +248,9 @@ func (m *Matrix) Take(rows ...int) *Matrix {
 	if bad := m.checkRows("Take", rows); bad != nil {
 		return bad
 	}
+	if slices.Equal(rows, engine.Sequence(m.rows)) { // without a copy
+		return m
+	}
 	return &Matrix{rows: len(rows), cols: m.cols, taken: &taken{from: m, rows: slices.Clone(rows)}}
 }
 
