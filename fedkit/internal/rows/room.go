@@ -3,6 +3,7 @@ package rows
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
@@ -58,9 +59,12 @@ func (m *Matrix) whole() *Matrix {
 // TensorFor returns the matrix as one tensor. If it has a row for each of n clients, there is room for the greatest number of them, so
 // that what takes it is compiled once.
 func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
+	if m.Err() == nil && m.taken != nil && m.rows < n { // a cohort of one gets it as a cohort of several did
+		m.taken.forAll.Store(true)
+	}
 	if m.Err() == nil && m.rows == n && n < most {
 		switch {
-		case m.taken != nil:
+		case m.taken != nil && !(n == 1 && m.taken.forAll.Load()):
 			return m.taken.withRoom(most).tensor()
 		case m.room() == most:
 			return m.roomy()
@@ -119,6 +123,8 @@ type taken struct {
 	rows []int
 	t    *tensors.Tensor
 	err  error
+
+	forAll atomic.Bool // a single row that several clients have used
 }
 
 // materialize returns the rows as one tensor.
