@@ -13,8 +13,8 @@ import (
 )
 
 // A run's memory is estimated before anything large is allocated, and the run refused if the machine does not have it.
-// Estimates are floats, which do not overflow, and lower bounds: they count the models, batches and examples that must be in
-// memory at one time, without the compiler's temporaries.
+// Estimates are floats, which do not overflow: they count the models, batches and examples that must be in memory at one time, with the
+// lanes or blocks of one program where clients have models of their own. Before a program runs, the engine counts again what it takes.
 
 // Fits returns an error if there is no memory for the models that a strategy keeps between rounds, with the option field set to
 // value. A Matrix is immutable, so old and new models are in memory together, and so are those that clients return if each has its own,

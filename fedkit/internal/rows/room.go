@@ -64,7 +64,7 @@ func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
 	}
 	if m.Err() == nil && m.rows == n && n < most {
 		switch {
-		case m.taken != nil && !(n == 1 && m.taken.forAll.Load()):
+		case m.taken.byClient():
 			return m.taken.withRoom(most).tensor()
 		case m.room() == most:
 			return m.roomy()
@@ -94,7 +94,7 @@ func align(p *xla.Program, args []any) (rows, room int) {
 			args[i] = a
 			if rows > 0 && a.room() == room {
 				args[i] = a.whole()
-			} else if rows > 0 && a.taken != nil && a.Rows() == rows {
+			} else if rows > 0 && a.taken.byClient() && a.Rows() == rows {
 				args[i] = a.taken.withRoom(room)
 			}
 		case []float64:
@@ -126,6 +126,9 @@ type taken struct {
 
 	forAll atomic.Bool // a single row that several clients have used
 }
+
+// byClient reports whether there may be a row for each client.
+func (k *taken) byClient() bool { return k != nil && !k.forAll.Load() }
 
 // materialize returns the rows as one tensor.
 func (k *taken) materialize() (*tensors.Tensor, error) {
