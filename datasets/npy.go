@@ -39,9 +39,10 @@ type NPY struct {
 }
 
 // Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale
-// for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, a label is not in
-// [0, 65536), and says where: rows and values count from 0, as in NumPy; and if only test rows have a label. Memory is at most a
-// fixed multiple of what the files hold, whatever shapes they claim to have, and arrays that take more than is free are refused.
+// for uint8, Floats otherwise. It fails if shapes or types do not go together, if images plainly have their channels first, such as
+// [n, 3, 32, 32], without ChannelsFirst, if a value is not finite, or a label is not in [0, 65536), and says where: rows and values
+// count from 0, as in NumPy; and if only test rows have a label. Memory is at most a fixed multiple of what the files hold, whatever
+// shapes they claim to have, and arrays that take more than is free are refused.
 func (a NPY) Make() (*Dataset, error) {
 	if err := a.check(); err != nil {
 		return nil, err

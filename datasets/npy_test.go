@@ -82,6 +82,27 @@ func TestNPY(t *testing.T) {
 	}
 }
 
+// Images that plainly have their channels first are not taken for strips with 28 channels; a series of 9 channels is none of them.
+func TestNPYChannelsFirst(t *testing.T) {
+	for want, shapes := range map[bool][][]int{
+		true:  {{1, 28, 28}, {3, 32, 32}, {3, 16, 16}, {4, 64, 64}, {3, 480, 640}},
+		false: {{28, 28, 1}, {32, 32, 3}, {16, 16, 64}, {1, 128, 9}, {1, 50, 100}, {4, 4, 512}, {1, 1, 2048}, {3, 7, 7}, {2, 32, 32}, {8, 8, 8}},
+	} {
+		for _, shape := range shapes {
+			if got := hasChannelsFirst(shape); got != want {
+				t.Errorf("%v has channels first: %v, want %v", shape, got, want)
+			}
+		}
+	}
+	dir := folder(t, map[string]string{"x.npy": npyFile("|u1", "(2, 3, 8, 10)", false, make([]uint8, 480)), "y.npy": npyFile("<i8", "(2,)", false, []int64{0, 1})})
+	a := NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy", TestY: "y.npy"}.in(dir)
+	expect.Error(t, "x.npy has shape [2 3 8 10]: must be [n, height, width, channels], or set ChannelsFirst for [n, channels, height, width]")(a.Make())
+	a.ChannelsFirst = true
+	if d := expect.Value(a.Make())(t); !slices.Equal(d.Shape, []int{8, 10, 3}) {
+		t.Errorf("shape %v, want [8 10 3]", d.Shape)
+	}
+}
+
 // What a model sees of bytes and of other integers is Scale times them: tokens as they are, images of 16 bits in [0, 1].
 func TestNPYScale(t *testing.T) {
 	dir := folder(t, map[string]string{

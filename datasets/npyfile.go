@@ -244,11 +244,22 @@ func (a *array) images(channelsFirst bool) ([]int, error) {
 	case dims != 2 && dims != 4:
 		return nil, fmt.Errorf("datasets: %s has shape %v: must be [n, f], [n, height, width] or [n, height, width, channels]", a.path, a.shape)
 	}
+	if !channelsFirst && len(a.shape) == 4 && hasChannelsFirst(a.shape[1:]) {
+		return nil, fmt.Errorf("datasets: %s has shape %v: must be [n, height, width, channels], or set ChannelsFirst for [n, channels, height, width], as PyTorch has images", a.path, a.shape)
+	}
 	if channelsFirst {
 		last := func(list []int) []int { return []int{list[0], list[2], list[3], list[1]} }
 		a.shape, a.strides = last(a.shape), last(a.strides)
 	}
 	return a.shape[1:], nil
+}
+
+// hasChannelsFirst reports whether examples are plainly images [channels, height, width]: as [height, width, channels] they would be a
+// strip 1, 3 or 4 pixels high that has about as many channels as it is wide, at least 8. What is truly such a strip can be read with
+// its axes moved, and ChannelsFirst.
+func hasChannelsFirst(shape []int) bool {
+	least, most := min(shape[1], shape[2]), max(shape[1], shape[2])
+	return slices.Contains([]int{1, 3, 4}, shape[0]) && least >= 8 && most < 2*least
 }
 
 // fill sets the features of a part, row after row, times scale; 0: the default.

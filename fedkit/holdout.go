@@ -136,7 +136,7 @@ func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
 	}
 	opts := r.opts
 	opts.EvalFraction = 0 // of the seen clients
-	n := &Round{T: r.T, Fed: fed, ctx: r.ctx, opts: opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}
+	n := &Round{T: r.T, Fed: fed, of: fed, ctx: r.ctx, opts: opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}
 	sv := n.serveUnseen(s, served)
 	if r.Fail(n.err); r.err == nil {
 		r.record.Unseen = n.ownScores(&sv, datasets.TestPart)

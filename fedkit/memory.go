@@ -13,18 +13,29 @@ import (
 )
 
 // A run's memory is estimated before anything large is allocated, and the run refused if the machine does not have it.
-// Estimates are floats, which do not overflow, and lower bounds: they count the models, batches and examples that must be in
-// memory at one time, without the compiler's temporaries.
+// Estimates are floats, which do not overflow: they count the models, batches and examples that must be in memory at one time, with the
+// lanes or blocks of one program where clients have models of their own. Before a program runs, the engine counts again what it takes.
 
 // Fits returns an error if there is no memory for the models that a strategy keeps between rounds, with the option field set to
-// value. A Matrix is immutable, so old and new models are in memory together. For use in Check; without a federation there is no
-// error.
+// value. A Matrix is immutable, so old and new models are in memory together, and so are those that clients return if each has its own,
+// beside what training or evaluation takes. For use in Check; without a federation there is no error.
 func (f *Federation) Fits(field string, value int, models float64) error {
 	if f == nil || f.Task == nil {
 		return nil
 	}
 	d := task.Size(f.Task)
-	return memory.Fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
+	bytes, what, own := 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d), models == float64(f.Size())
+	if own {
+		bytes, what = 2*bytes, what+" and as clients return them,"
+	}
+	if bytes+max(float64(engine.CPU.Memory), 32*d) < memory.Available() { // whatever programs take
+		return nil
+	}
+	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, trainRows(f.Clients))
+	if !own { // as many clients train for fewer models
+		lanes, perLane = 1, lanes*perLane
+	}
+	return memory.FitsBeside(field, value, float64(value), bytes, lanes, perLane, what)
 }
 
 // FitsPairs returns an error if there is no memory for the Gram matrix of n clients, which Matrix.Points makes. For use in Check;

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"io/fs"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -137,6 +138,16 @@ func TestMistakesAreFound(t *testing.T) {
 			r.Select(fedkit.SelectorFunc(func(*fedkit.Round, int) []int { return []int{0, 0} }), 0.5)
 			return r.Err()
 		}, `^fedkit: clumsy: round 1: select: invalid: Selector = \[0 0\]: must be different clients in \[0, 6\)$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error { r.Select(nil, 2); return nil },
+			`^fedkit: clumsy: round 1: select: invalid: fraction = 2: must be in \(0, 1\], a share of all clients, or 0 for all$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error { r.Select(nil, math.NaN()); return nil }, `round 1: select: invalid: fraction = NaN`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			r.Fed = expect.Value(r.Fed.HoldOut(1, 1))(t)
+			r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.X})
+			return nil
+		}, `^fedkit: clumsy: round 1: train: invalid: Round\.Fed = another federation: must be the run's, which strategies do not set`},
+		{"Serve", func(s *clumsy, r *fedkit.Round) error { r.Fed = expect.Value(r.Fed.HoldOut(1, 1))(t); return nil }, `round 1: .*: invalid: Round\.Fed`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error { r.Fed = nil; r.AllClients(); return nil }, `^fedkit: clumsy: round 1: .*invalid: Round\.Fed`},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, &clumsy{fails: c.fails, do: c.do}, fedkit.Options{Rounds: 1})
 		if err == nil || !regexp.MustCompile(lines(c.want)).MatchString(err.Error()) {

@@ -20,9 +20,10 @@ import (
 // them one after the other and return r.Err() at the end.
 type Round struct {
 	T   int         // the round's number, from 1; 0 in Start
-	Fed *Federation // the clients, their data and the task
+	Fed *Federation // the clients, their data and the task; setting it is an error
 
 	ctx          context.Context
+	of           *Federation // what Fed must be; nil outside a run
 	opts         Options
 	on           engine.Device
 	record       *Record
@@ -60,7 +61,16 @@ func (r *Round) Fail(err error) {
 
 func (r *Round) enter(stage string) bool {
 	r.stage = stage
+	r.checkFed()
 	return r.err == nil
+}
+
+// checkFed refuses another federation than the run's: its identity, its record and its clock are of that one.
+func (r *Round) checkFed() {
+	if r.of != nil && r.Fed != r.of {
+		r.Fail(Invalid("Round.Fed", "another federation", "the run's, which strategies do not set: other data need a run of their own"))
+		r.Fed = r.of
+	}
 }
 
 // restoreStage restores the previous stage: defer r.restoreStage(r.stage).
@@ -127,12 +137,16 @@ func (r *Round) Mask(layers ...string) *Matrix {
 	return NewMatrix(mask, 1, len(mask))
 }
 
-// Select returns the round's cohort in ascending order: a fraction of all clients (0 stands for all), chosen by the selector (nil:
-// uniformly at random without replacement). On a federation with devices, Pace.OverSelection adds clients, up to the number of
+// Select returns the round's cohort in ascending order: a fraction in (0, 1] of all clients (0 stands for all), chosen by the selector
+// (nil: uniformly at random without replacement). On a federation with devices, Pace.OverSelection adds clients, up to the number of
 // Candidates.
 func (r *Round) Select(s Selector, fraction float64) []int {
 	defer r.restoreStage(r.stage)
 	if !r.enter("select") {
+		return nil
+	}
+	if !(fraction >= 0 && fraction <= 1) {
+		r.Fail(Invalid("fraction", fraction, "in (0, 1], a share of all clients, or 0 for all"))
 		return nil
 	}
 	from := r.Candidates()

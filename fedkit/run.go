@@ -334,7 +334,7 @@ func canceled(err error) bool {
 
 // newRound returns the Round for round t.
 func (u *underway) newRound(ctx context.Context, t int) *Round {
-	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock, memories: u.memories, bases: u.bases}
+	return &Round{T: t, Fed: u.fed, of: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock, memories: u.memories, bases: u.bases}
 }
 
 // play runs one round and, if it is due, its evaluation.
@@ -402,6 +402,7 @@ func guard(r *Round, s Strategy, step func(Strategy) error) {
 			r.err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 	}()
+	defer r.checkFed()
 	if err := step(s); r.err == nil {
 		r.err = err
 	}

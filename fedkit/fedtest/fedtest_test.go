@@ -149,6 +149,12 @@ func TestSuiteFindsFlaws(t *testing.T) {
 	expect.Error(t, "must be a pointer to a struct")(fedtest.TestStrategy(value{}))
 }
 
+// leaning has an option whose range has negative numbers.
+type leaning struct {
+	Tau float64 `range:"[-1,1]" default:"0.5"`
+	poisson
+}
+
 // poisson draws cohorts of any size. Clients keep what of their updates was not used.
 type poisson struct {
 	Local fedkit.Local
@@ -197,6 +203,7 @@ func (s *poisson) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Gl
 func TestVaryingCohorts(t *testing.T) {
 	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	expect.OK(t, fedtest.TestStrategy(&poisson{Most: 6, Local: local}))
+	expect.OK(t, fedtest.TestStrategy(&leaning{poisson: poisson{Most: 6, Local: local}}))
 	expect.Long(t, "with other options")
 	expect.Error(t, "compilations: ", "its arguments change shape from round to round. If cohorts vary in size, set Job.MaxClients")(fedtest.TestStrategy(&poisson{Local: local}))
 	expect.OK(t, fedtest.Suite{Loss: -1}.Test(&poisson{Most: 6, Own: true, Local: local}))

@@ -51,6 +51,13 @@ func (o option) with(s fedkit.Strategy, value float64) fedkit.Strategy {
 	return s
 }
 
+// below returns a negative number below the range.
+func (o option) below() float64 {
+	least, _, _ := strings.Cut(strings.TrimLeft(o.limits, "[("), ",")
+	lo, _ := strconv.ParseFloat(least, 64)
+	return min(-1, math.Floor(lo)-1)
+}
+
 // ranges tries a value below each range, and NaN.
 func (c Suite) ranges(s fedkit.Strategy) error {
 	fed, err := c.federation()
@@ -63,7 +70,7 @@ func (c Suite) ranges(s fedkit.Strategy) error {
 		options = append(options, option{path: "Fraction", index: f.Index})
 	}
 	for _, o := range options {
-		bad := []float64{-1}
+		bad := []float64{o.below()}
 		if t.FieldByIndex(o.index).Type.Kind() == reflect.Float64 {
 			bad = append(bad, math.NaN())
 		}

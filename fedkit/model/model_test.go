@@ -282,6 +282,8 @@ func TestModelsThatDoNotFit(t *testing.T) {
 	labels := classes(4, 8, 1, 3)
 	numbers := classes(4, 8, 1, 3)
 	numbers.Classes = 0
+	first := classes(4, 8, 1, 3)
+	first.Shape = []int{1, 8, 8}
 	for _, s := range []*datasets.Split{&numbers.Train, &numbers.Test} {
 		s.Targets, s.Labels = random(1, s.Len()), nil
 	}
@@ -293,7 +295,9 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		"model.LogisticRegression: Classes = 0": {numbers, model.LogisticRegression()},
 		"model.MLP: hidden = 0":                 {labels, model.MLP(10, 0)},
 		"model.LeNet: data shape = [8 8 1]":     {labels, model.LeNet()},
-		"model = nil":                           {labels, nil},
+		"model.LeNet: data shape = [1 8 8]: must be labeled square images [s s channels] with s ≥ 16 divisible by 4; channels come last, [8 8 1]": {first, model.LeNet()},
+		"with h and w ≥ 4; channels come last, [8 8 1]: NPY.ChannelsFirst moves them there":                                                       {first, model.CNN()},
+		"model = nil": {labels, nil},
 	} {
 		refused(t, c.d, c.m, want)
 	}

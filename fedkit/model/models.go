@@ -96,7 +96,7 @@ func lastDense(t *fedkit.Task, body func(p []*graph.Node, x *graph.Node) *graph.
 func LeNet() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if len(d.Shape) != 3 || d.Shape[0] != d.Shape[1] || d.Shape[0] < 16 || d.Shape[0]%4 != 0 || !perExample(d) {
-			return nil, fedkit.Invalid("model.LeNet: data shape", d.Shape, "labeled square images [s s channels] with s ≥ 16 divisible by 4")
+			return nil, fedkit.Invalid("model.LeNet: data shape", d.Shape, "labeled square images [s s channels] with s ≥ 16 divisible by 4"+channelsLast(d))
 		}
 		side, ch := d.Shape[0], d.Shape[2]
 		flat := 16 * ((side-4)/2 - 4) / 2 * ((side-4)/2 - 4) / 2

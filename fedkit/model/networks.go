@@ -137,9 +137,17 @@ func (n resNet) features(p []*Node, x *Node) *Node {
 // images refuses data that is not labeled images of at least this side.
 func images(name string, d *datasets.Dataset, side int) error {
 	if len(d.Shape) != 3 || d.Shape[0] < side || d.Shape[1] < side || !perExample(d) {
-		return fedkit.Invalid(name+": data shape", d.Shape, fmt.Sprintf("labeled images [h w channels] with h and w ≥ %d", side))
+		return fedkit.Invalid(name+": data shape", d.Shape, fmt.Sprintf("labeled images [h w channels] with h and w ≥ %d%s", side, channelsLast(d)))
 	}
 	return nil
+}
+
+// channelsLast ends the errors about shapes that look as if channels came first.
+func channelsLast(d *datasets.Dataset) string {
+	if s := d.Shape; len(s) == 3 && (s[0] == 1 || s[0] == 3) && s[2] > 4 {
+		return fmt.Sprintf("; channels come last, [%d %d %d]: NPY.ChannelsFirst moves them there", s[1], s[2], s[0])
+	}
+	return ""
 }
 
 // perExample reports whether examples have labels or tags, not one at each of several positions.

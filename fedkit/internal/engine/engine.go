@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/lru"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/tensors"
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,7 @@ type Engine struct {
 	rows  [][]int // by client, its training rows
 	width Width
 	held  [2]held // by part
+	free  float64 // bytes, when the engine was made
 
 	// work returns a forward pass's work per example. Convolutions of several clients run one after the other, so large ones gain nothing
 	// from sharing a program.
@@ -42,7 +44,19 @@ type held struct {
 
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
-	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), programs: lru.New[design, *xla.Program](maxPrograms)}
+	e := newEngine(task, data, rows)
+	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
+		var err error
+		if e.held[part], err = hold(data, s); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// newEngine returns an engine that has no data yet.
+func newEngine(task Task, data *datasets.Dataset, rows [][]int) *Engine {
+	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), free: memory.Available(), programs: lru.New[design, *xla.Program](maxPrograms)}
 	e.work = sync.OnceValue(func() (w xla.Work) {
 		two, err := task.Work(data, 2)
 		one, _ := task.Work(data, 1)
@@ -51,13 +65,19 @@ func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 		}
 		return xla.Work{Convolutions: two.Convolutions / 2, Values: two.Values - one.Values, Loops: two.Loops}
 	})
-	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
-		var err error
-		if e.held[part], err = hold(data, s); err != nil {
-			return nil, err
-		}
+	return e
+}
+
+// SideBySide returns how many clients with these training rows one program trains at most, and the bytes that it takes for each, or
+// what their evaluation takes if that is more, with as few examples in a batch as there can be.
+func SideBySide(task Task, data *datasets.Dataset, rows [][]int) (lanes, perLane float64) {
+	e, job := newEngine(task, data, rows), &Job{Batch: 1}
+	n := share(max(1, len(rows)), e.Lanes(job))
+	evaluated := 1
+	if e.parallel() {
+		evaluated = e.blocks(fewBlocks, 0)
 	}
-	return e, nil
+	return float64(n), max(float64(e.perLane(job)), float64(evaluated)*float64(e.lane(modelsPerBlock, 0))/float64(n))
 }
 
 func hold(d *datasets.Dataset, s *datasets.Split) (h held, err error) {
@@ -80,7 +100,7 @@ func hold(d *datasets.Dataset, s *datasets.Split) (h held, err error) {
 
 // WithWidth returns an engine on the same data whose programs have width w.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms)}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, free: e.free, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms)}
 }
 
 // WithRows returns an engine on the same data, with the same programs, for clients that hold these training rows.

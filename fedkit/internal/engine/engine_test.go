@@ -208,3 +208,23 @@ func TestLanes(t *testing.T) {
 		}
 	}
 }
+
+// Models are evaluated in as many pieces as there is room for: three copies of each, in a quarter of what training may take, and in a
+// sixteenth of what was free.
+func TestBlocks(t *testing.T) {
+	e := least(t, 2, 4)
+	e.width = CPU
+	for _, c := range []struct {
+		d          int
+		free       float64
+		most, want int
+	}{
+		{200_000, 16e9, fewBlocks, 32}, {4_154_010, 16e9, fewBlocks, 2}, {4_154_010, 1.2e9, fewBlocks, 1}, {1e9, 16e9, fewBlocks, 1},
+		{200_000, 1e9, fewBlocks, 26}, {1_000_000, 16e9, manyModels, 8}, {4_154_010, 16e9, manyModels, 2},
+	} {
+		e.task.Shapes, e.free = [][]int{{c.d}}, c.free
+		if got := e.blocks(c.most, 0); got != c.want {
+			t.Errorf("%d parameters, %.0f bytes free: %d models in a program, want %d", c.d, c.free, got, c.want)
+		}
+	}
+}

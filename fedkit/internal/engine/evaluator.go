@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/memory"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -71,8 +72,10 @@ type evaluator struct {
 
 const (
 	blockOfFew = 32 // examples per block, if every client has its own model
-	fewBlocks  = 32 // blocks per program, if every client has its own model
+	fewBlocks  = 32 // blocks per program at most, if every client has its own model
 	manyModels = 8  // models per program at most, if all are scored on the same examples
+
+	modelsPerBlock = 3 // the row of a model, the parameters cut from it, and what products of matrices make of them
 )
 
 // Blocks lists the block sizes.
@@ -93,10 +96,15 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 		k.shared, k.mixed, k.blocks = true, true, v.models()
 	} else if e.parallel() {
 		if k.shared = v.Which == nil && v.models() > 1; k.shared {
-			programs := (v.models() + manyModels - 1) / manyModels
-			k.blocks = (v.models() + programs - 1) / programs
+			k.blocks = share(v.models(), e.blocks(manyModels, 0))
 		} else if k.examples == blockOfFew {
-			k.blocks = fewBlocks
+			k.blocks = e.blocks(fewBlocks, blockOfFew)
+		}
+	}
+	if !on.Remote() {
+		what := fmt.Sprintf("%d of %d parameters, with copies,", k.blocks, e.task.Dim())
+		if err := memory.Fits("models evaluated side by side", k.blocks, float64(k.blocks), float64(k.blocks)*float64(e.lane(modelsPerBlock, 0)), what); err != nil {
+			return nil, err
 		}
 	}
 	out := newScores(v)
@@ -112,6 +120,14 @@ func (e *Engine) block() int {
 		n /= 2
 	}
 	return n
+}
+
+// blocks returns how many blocks, each with a model and examples of its own, one program evaluates: at most most, and at least one, as
+// there is room for in a quarter of what training may take, and in a sixteenth of what was free. No score depends on it. It stays the
+// same while a federation is used, so that nothing is compiled again.
+func (e *Engine) blocks(most, examples int) int {
+	room := min(float64(e.width.Memory)/4, e.free/16)
+	return max(1, min(most, int(room)/e.lane(modelsPerBlock, examples)))
 }
 
 // parallel reports whether a program gains from evaluating several models side by side.

@@ -158,17 +158,29 @@ func (e *Engine) Lanes(job *Job) int {
 	if e.work().Loops {
 		lanes = min(lanes, e.width.Looping/(4*e.task.Dim()))
 	}
-	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
-	if n := e.width.Intermediates; n > 0 {
-		perLane += 4 * n * batch * int(e.work().Values)
+	if job.Clip > 0 && work > 0 {
+		lanes = 1
 	}
+	return max(1, min(lanes, e.width.Memory/e.perLane(job)))
+}
+
+// perLane returns the bytes that a job takes for each client that one program trains.
+func (e *Engine) perLane(job *Job) int {
+	batch := e.batch(job)
+	bytes := e.lane(6, batch)
 	if job.Clip > 0 { // every example has a model and a gradient
-		perLane += 4 * 2 * batch * e.task.Dim()
-		if work > 0 {
-			lanes = 1
-		}
+		bytes += 4 * 2 * batch * e.task.Dim()
 	}
-	return max(1, min(lanes, e.width.Memory/perLane))
+	return bytes
+}
+
+// lane returns the bytes of a lane of a program, which holds a batch of examples and so many models or vectors as large.
+func (e *Engine) lane(models, batch int) int {
+	bytes := 4 * (models*e.task.Dim() + 4*batch*e.data.Features())
+	if n := e.width.Intermediates; n > 0 {
+		bytes += 4 * n * batch * int(e.work().Values)
+	}
+	return bytes
 }
 
 // uneven reports whether the clients' numbers of steps differ much.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -31,6 +32,12 @@ type Solved struct {
 func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error) {
 	p := e.plan(job)
 	n, groups := len(job.Clients), p.groups()
+	if !on.Remote() {
+		d, what := float64(e.task.Dim()), fmt.Sprintf("%d models of %d parameters", n, e.task.Dim())
+		if err := memory.FitsBeside("clients per round", n, float64(n), 4*float64(n)*d, float64(p.design.lanes), float64(e.perLane(job)), what); err != nil {
+			return nil, err
+		}
+	}
 	each := 1 // matrices of models that a program returns
 	if job.Starts != nil {
 		each = p.design.lanes

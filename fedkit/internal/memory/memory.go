@@ -20,21 +20,32 @@ const bytesPerPair = 4 + 4 + 8/2
 // FitsPairs refuses n rows if their Gram matrix takes more bytes than are free.
 func FitsPairs(field string, n int) error {
 	most := func(free float64) float64 { return math.Sqrt(free / bytesPerPair) }
-	return fits(field, n, bytesPerPair*float64(n)*float64(n), "the products of each two", most)
+	return fits(field, n, bytesPerPair*float64(n)*float64(n), 0, "the products of each two", most)
 }
 
 // Fits refuses an option's value if it takes more bytes than are free; the bytes are proportional to size.
 func Fits(field string, value any, size, bytes float64, what string) error {
-	return fits(field, value, bytes, what, func(free float64) float64 { return size * free / bytes })
+	return FitsBeside(field, value, size, bytes, 0, 0, what)
 }
 
-// fits refuses a value that takes more bytes than are free. most is the largest value that some bytes hold.
-func fits(field string, value any, bytes float64, what string, most func(free float64) float64) error {
-	free, enough := room.Enough(bytes, Available, Settle)
+// FitsBeside is Fits beside a program that takes so many bytes for each of its lanes, of which a smaller size than theirs needs fewer.
+func FitsBeside(field string, value any, size, bytes, lanes, perLane float64, what string) error {
+	return fits(field, value, bytes, lanes*perLane, what, func(free float64) float64 {
+		return max(size*(free-lanes*perLane)/bytes, min(lanes, free/(bytes/size+perLane)))
+	})
+}
+
+// fits refuses a value that takes more bytes than are free, beside those of programs. most is the largest value that some bytes hold.
+func fits(field string, value any, bytes, programs float64, what string, most func(free float64) float64) error {
+	free, enough := room.Enough(bytes+programs, Available, Settle)
 	if enough {
 		return nil
 	}
-	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free)))
+	beside := ""
+	if programs > 0 {
+		beside = fmt.Sprintf(" beside %s for programs", text.Bytes(programs))
+	}
+	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free%s", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(max(0, free-programs)), beside))
 }
 
 // Available returns how many bytes can still be allocated, roughly: see room.Free. A round asks many times. Tests replace it.

@@ -256,6 +256,9 @@ func (m *Matrix) Take(rows ...int) *Matrix {
 	if bad := m.checkRows("Take", rows); bad != nil {
 		return bad
 	}
+	if slices.Equal(rows, engine.Sequence(m.rows)) { // without a copy
+		return m
+	}
 	return &Matrix{rows: len(rows), cols: m.cols, taken: &taken{from: m, rows: slices.Clone(rows)}}
 }
 
@@ -273,6 +276,9 @@ func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 			return failed("Matrix.Put: row %d is named twice", r)
 		}
 		seen[r] = true
+	}
+	if err := haveRoom("rows", m.rows, m.cols, 1); err != nil {
+		return failed("Matrix.Put: %v", err)
 	}
 	rows = slices.Clone(rows)
 	for i := range u.room() - len(rows) { // rows that do not exist are not put

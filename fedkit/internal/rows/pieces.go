@@ -123,6 +123,9 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 	if len(ts) == 1 && slices.Equal(p.place, engine.Sequence(len(p.place))) && p.room == p.lanes() {
 		return ts[0], nil
 	}
+	if err := haveRoom("rows", p.room, p.values[0].Dims()[1], 2); err != nil { // stacked, and in order
+		return nil, err
+	}
 	place, pieces := p.place, anys(ts)
 	for len(place) < p.room { // spare rows repeat the first
 		place = append(slices.Clip(place), p.place[0])

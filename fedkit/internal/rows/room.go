@@ -3,6 +3,7 @@ package rows
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
@@ -58,9 +59,12 @@ func (m *Matrix) whole() *Matrix {
 // TensorFor returns the matrix as one tensor. If it has a row for each of n clients, there is room for the greatest number of them, so
 // that what takes it is compiled once.
 func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
+	if m.Err() == nil && m.taken != nil && m.rows < n { // a cohort of one gets it as a cohort of several did
+		m.taken.forAll.Store(true)
+	}
 	if m.Err() == nil && m.rows == n && n < most {
 		switch {
-		case m.taken != nil:
+		case m.taken.byClient():
 			return m.taken.withRoom(most).tensor()
 		case m.room() == most:
 			return m.roomy()
@@ -90,7 +94,7 @@ func align(p *xla.Program, args []any) (rows, room int) {
 			args[i] = a
 			if rows > 0 && a.room() == room {
 				args[i] = a.whole()
-			} else if rows > 0 && a.taken != nil && a.Rows() == rows {
+			} else if rows > 0 && a.taken.byClient() && a.Rows() == rows {
 				args[i] = a.taken.withRoom(room)
 			}
 		case []float64:
@@ -119,7 +123,12 @@ type taken struct {
 	rows []int
 	t    *tensors.Tensor
 	err  error
+
+	forAll atomic.Bool // a single row that several clients have used
 }
+
+// byClient reports whether there may be a row for each client.
+func (k *taken) byClient() bool { return k != nil && !k.forAll.Load() }
 
 // materialize returns the rows as one tensor.
 func (k *taken) materialize() (*tensors.Tensor, error) {

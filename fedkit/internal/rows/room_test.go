@@ -104,3 +104,21 @@ func TestRoomWithOthers(t *testing.T) {
 		expect.Invalid(t, `program "cubes" returned 1 results: want 3`)(m.Err())
 	}
 }
+
+// A row that several clients have used stays one row for a single client. Where each has its own row, a single client's has the room of
+// all.
+func TestOneRowForCohortsOfAnySize(t *testing.T) {
+	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
+	anchor := m.Take(1)
+	for _, c := range []struct {
+		of            *Matrix
+		clients, want int
+	}{{anchor, 3, 1}, {anchor, 1, 1}, {m.Take(1), 1, 3}, {m.Take(1, 0), 2, 3}} {
+		if got := expect.Value(TensorFor(c.of, c.clients, 3))(t).Shape().Dimensions[0]; got != c.want {
+			t.Errorf("%d clients, %d rows taken: %d rows, want %d", c.clients, c.of.Rows(), got, c.want)
+		}
+	}
+	if m.Take(0, 1) != m {
+		t.Error("all rows are copied when they are taken")
+	}
+}
