@@ -197,7 +197,7 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val":       {Objective: &tilted{}},
 		"loss of fedkit.summed = []: must be [1 2], one for each example":        {Objective: summed{}},
 		"Job.Objective = a fedkit.behind: must be of a comparable type":          {Objective: behind{new(float64)}},
-		"Job.StayLocal = true: must be false if Communicated, Down or Up is set": {StayLocal: true, Down: 1},
+		"Job.StayLocal = true: must be false if Communicated or Up is set":       {StayLocal: true, Up: 1},
 		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value":       {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
 		"fedkit.few returned 3 directions for 4 parameters":                      {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{3, 1}}},
 		"fedkit.few returned 0 slots, but keeps 1":                               {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{4, 0}}},
