@@ -65,7 +65,8 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	x, c := s.State.X, s.State.C
-	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, ReuseBatches: 1, Up: 2} // w_i, and c_i⁺ − c_i
+	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, ReuseBatches: 1, Up: 2} // sends w_i, and c_i⁺ − c_i
+
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
 		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}, StayLocal: true, Down: 2}) // x and c
