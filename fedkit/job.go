@@ -27,8 +27,8 @@ import (
 // Traffic is counted in models of 4 bytes per parameter that is not frozen (see Param.Frozen). By default, each client receives one
 // for Start, and one more for Shift, for every other target of Pulls, and for every Mask with one row per client; it sends one back,
 // which interceptors such as attacks see. With Communicated, only a part of every model is communicated; with StayLocal, nothing but
-// what Down says, and with Relayed, what Round.Send sends. Extra, PerExample and Weights are not counted. Down and Up override the counts, for example
-// if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
+// what Down says, and with Relayed, what Round.Send sends. Extra, PerExample and Weights are not counted. Down and Up override the
+// counts, for example if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
 type Job struct {
 	Clients []int   // S, each at most once
 	Local   Local   // the local solver

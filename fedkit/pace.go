@@ -16,8 +16,8 @@ import (
 
 // Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.WithDevices.
 //
-// A client does its jobs one after another: it receives, trains, and sends; what has no bytes takes no time. Train waits for all its clients, unless nothing is
-// communicated (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes when it is on again. A client
+// A client does its jobs one after another: it receives, trains, and sends; what has no bytes takes no time. Train waits for all its
+// clients, unless nothing is sent back (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes when it is on again. A client
 // that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and clients that a strategy
 // excludes. If a job is left without any client, its round ends there: State is restored to that before the round, and the next
 // round begins.
