@@ -17,10 +17,10 @@ import (
 // Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.WithDevices.
 //
 // A client does its jobs one after another: it receives, trains, and sends; what has no bytes takes no time. Train waits for all its
-// clients, unless nothing is sent back (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes when it is on again. A client
-// that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and clients that a strategy
-// excludes. If a job is left without any client, its round ends there: State is restored to that before the round, and the next
-// round begins.
+// clients, unless nothing is sent back (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes
+// when it is on again. A client that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and
+// clients that a strategy excludes. If a job is left without any client, its round ends there: State is restored to that before the
+// round, and the next round begins.
 type Pace struct {
 	Deadline      float64 `range:"[0,inf)"` // s until Train goes on with the results that have arrived; 0: no deadline, also for devices that are off
 	OverSelection float64 `range:"[0,inf)"` // extra share of clients to invite; the round closes once the wanted number has reported
