@@ -171,8 +171,8 @@ func (r *Round) begin(f *InFlight, a *Async) error {
 			}
 			one.Steps = []int{steps}
 		}
-		_, examples := one.work(r.Fed)
-		v := r.clock.visit(device, c, down*model+r.base(c, down), examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])
+		v := r.clock.visit(device, c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
 		w := flight.Job{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
 		if err := f.Queue.Push(w.Event()); err != nil {
 			return err

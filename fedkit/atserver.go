@@ -151,8 +151,7 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 	}
 	done := ServerResult{Steps: s.Steps, Loss: s.Loss}
 	if r.devices() != nil {
-		_, examples := job.work(fed)
-		end := fed.Devices[0].On.Finish(r.clock.now, fed.Devices[0].Compute(examples[0], r.clock.operations))
+		end := fed.Devices[0].On.Finish(r.clock.now, fed.Devices[0].Compute(job.examples(fed, 0, s.Steps), r.clock.operations))
 		done.Seconds, r.clock.now = Float(end-r.clock.now), end
 	}
 	if r.record.Server == nil {

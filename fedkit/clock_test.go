@@ -94,6 +94,38 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// Local steps take the time of the examples in their batches, of which the last of a pass is smaller: 17 examples in batches of 16 are
+// 16, 1, 16, 1, … at 1 s each, however the steps are counted.
+func TestClockCountsTheExamplesOfSteps(t *testing.T) {
+	seventeen := make([]int, 17)
+	for i := range seventeen {
+		seventeen[i] = i
+	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Given{{Train: seventeen, Test: []int{0}}}, model.MLP(2)))(t)
+	fed = expect.Value(fed.WithDevices(sim.Given{{PerExample: 1}}))(t)
+	for _, c := range []struct {
+		name string
+		s    fedkit.Strategy
+		pace fedkit.Pace
+		want float64
+	}{
+		{"an epoch", &strategy.FedAvg{Local: fedkit.Local{Epochs: 1, Batch: 16, LR: 0.1}}, fedkit.Pace{}, 17},
+		{"its two steps", &strategy.FedAvg{Local: fedkit.Local{Steps: 2, Batch: 16, LR: 0.1}}, fedkit.Pace{}, 17},
+		{"one step", &strategy.FedAvg{Local: fedkit.Local{Steps: 1, Batch: 16, LR: 0.1}}, fedkit.Pace{}, 16},
+		{"three steps", &strategy.FedAvg{Local: fedkit.Local{Steps: 3, Batch: 16, LR: 0.1}}, fedkit.Pace{}, 16 + 1 + 16},
+		{"two full batches", &strategy.FedAvg{Local: fedkit.Local{Steps: 2, Batch: fedkit.FullBatch, LR: 0.1}}, fedkit.Pace{}, 2 * 17},
+		{"a larger batch", &strategy.FedAvg{Local: fedkit.Local{Steps: 2, Batch: 40, LR: 0.1}}, fedkit.Pace{}, 2 * 17},
+		{"asynchronous", &strategy.FedAsync{Local: fedkit.Local{Steps: 3, Batch: 16, LR: 0.1}}, fedkit.Pace{}, 16 + 1 + 16},
+		{"drawn steps", &strategy.CCFL{StepsMin: 3, StepsMax: 3, Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Pace{}, 16 + 1 + 16},
+		{"partial work", &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}}, fedkit.Pace{Deadline: 33.5, PartialWork: true}, 16 + 1 + 16},
+		{"partial steps", &strategy.FedAvg{Local: fedkit.Local{Steps: 4, Batch: 16, LR: 0.1}}, fedkit.Pace{Deadline: 16.5, PartialWork: true}, 16},
+	} {
+		if got := timed(t, fed, c.s, fedkit.Options{Rounds: 1, Pace: c.pace}).Last().Clock; float64(got) != c.want {
+			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // A round without any client leaves the model as it was.
 func TestRoundWithoutClients(t *testing.T) {
 	s := &strategy.SCAFFOLD{Local: hundred}

@@ -26,9 +26,9 @@ import (
 //
 // Traffic is counted in models of 4 bytes per parameter that is not frozen (see Param.Frozen). By default, each client receives one
 // for Start, and one more for Shift, for every other target of Pulls, and for every Mask with one row per client; it sends one back,
-// which interceptors such as attacks see. With Communicated, only a part of every model is communicated; with StayLocal, nothing is,
-// and with Relayed, what Round.Send sends. Extra, PerExample and Weights are not counted. Down and Up override the counts, for example
-// if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
+// which interceptors such as attacks see. With Communicated, only a part of every model is communicated; with StayLocal, nothing but
+// what Down says, and with Relayed, what Round.Send sends. Extra, PerExample and Weights are not counted. Down and Up override the
+// counts, for example if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
 type Job struct {
 	Clients []int   // S, each at most once
 	Local   Local   // the local solver
@@ -60,7 +60,7 @@ type Job struct {
 	// own.
 	ReuseBatches int
 
-	StayLocal    bool    // the trained models stay with their clients: nothing is communicated or intercepted
+	StayLocal    bool    // the trained models stay with their clients: nothing is sent back or intercepted, and only Down models are received
 	Relayed      bool    // models travel by Round.Send, to an edge or other clients: this job communicates nothing, but they are intercepted
 	Communicated *Matrix // 1 for a parameter that is communicated and 0 for one that stays with its client, [1, d]; nil: all are communicated
 	Down, Up     float64 // models that each client receives and sends; 0: counted as above, Zero: none
@@ -208,36 +208,45 @@ func (j *Job) rates(round int) ([]float64, error) {
 	return rates, nil
 }
 
-// work returns each client's local steps, and the examples processed in them.
-func (j *Job) work(f *Federation) (steps []int, examples []float64) {
+// steps returns each client's local steps.
+func (j *Job) steps(f *Federation) (steps []int) {
 	l := j.Local.WithDefaults()
 	for i, c := range j.Clients {
-		own, batch, epochs, s := len(f.Clients[c].Train), l.Batch, l.Epochs, l.Steps
-		if batch == FullBatch || batch > own {
-			batch = own
-		}
+		epochs, s := l.Epochs, l.Steps
 		if j.Epochs != nil {
 			epochs = j.Epochs[i]
 		}
 		if j.Steps != nil {
 			s = j.Steps[i]
 		}
-		if s > 0 {
-			steps, examples = append(steps, s), append(examples, float64(s*batch))
-		} else {
-			steps, examples = append(steps, epochs*((own+batch-1)/batch)), append(examples, float64(epochs*own))
-		}
+		_, _, pass := j.pass(f, c)
+		steps = append(steps, cmp.Or(s, epochs*pass))
 	}
-	return steps, examples
+	return steps
 }
 
-// apart reports whether the job sends nothing between the server and its clients, so that the server does not wait for it.
+// examples returns how many examples a client processes in a number of local steps.
+func (j *Job) examples(f *Federation, client, steps int) float64 {
+	own, batch, pass := j.pass(f, client)
+	return float64(steps/pass*own + steps%pass*batch)
+}
+
+// pass returns a client's examples, those of each batch of a pass over them but the last, which has the rest, and their number.
+func (j *Job) pass(f *Federation, client int) (own, batch, batches int) {
+	own, batch = len(f.Clients[client].Train), j.Local.WithDefaults().Batch
+	if batch == FullBatch || batch > own {
+		batch = own
+	}
+	return own, batch, (own + batch - 1) / batch
+}
+
+// apart reports whether the job sends nothing to the server, so that it does not wait for it.
 func (j *Job) apart() bool { return j.StayLocal || j.Relayed }
 
 // traffic returns how many models each client receives and sends.
 func (j *Job) traffic(t *Task) (down, up float64, err error) {
 	if j.apart() {
-		return 0, 0, nil
+		return orDefault(j.Down, 0), 0, nil
 	}
 	up = 1
 	if j.Communicated != nil {
@@ -310,8 +319,8 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"Weights", j.Weights != nil, j.checkWeights(f)},
 		{"ReuseBatches", j.ReuseBatches != 0, refuse(j.ReuseBatches < 0 || j.ReuseBatches > call, "Job.ReuseBatches", j.ReuseBatches,
 			fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))},
-		{"StayLocal", j.StayLocal, refuse(j.StayLocal && (j.Communicated != nil || j.Down != 0 || j.Up != 0), "Job.StayLocal", true,
-			"false if Communicated, Down or Up is set: they say what travels")},
+		{"StayLocal", j.StayLocal, refuse(j.StayLocal && (j.Communicated != nil || j.Up != 0), "Job.StayLocal", true,
+			"false if Communicated or Up is set: they say what is sent")},
 		{"Relayed", j.Relayed, refuse(j.Relayed && (j.StayLocal || j.Down != 0 || j.Up != 0), "Job.Relayed", true,
 			"false if StayLocal, Down or Up is set: Round.Send counts what travels")},
 		{"Communicated", false, checkRows("Communicated", j.Communicated, 0, d)},

@@ -89,7 +89,7 @@ func TestLinksOnTheClock(t *testing.T) {
 		"over an edge":          {sim.Given{{Up: 4}, {Down: 4}, {}}, sim.Given{{Up: 2, Down: 2}}, func(r *Round) { r.Send([]int{0}, []int{Edge(0)}, 1); r.Send([]int{Edge(0)}, []int{1}, 1) }, 2 * 78},
 		"an edge without limit": {sim.Given{{Up: 4}, {Down: 4}, {}}, sim.Given{{Up: 2, Down: 2}}, func(r *Round) { r.Send([]int{0}, []int{Edge(7)}, 1); r.Send([]int{Edge(7)}, []int{1}, 1) }, 2 * 39},
 		"the cloud waits":       {sim.Given{{}, {Down: 4}, {}}, sim.Given{{Up: 2}}, func(r *Round) { r.Send([]int{Edge(0)}, []int{Cloud}, 1); r.Send([]int{Cloud}, []int{1}, 1) }, 78 + 39},
-		"nothing":               {sim.Given{{Up: 2}, {}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 0) }, 0},
+		"nothing":               {sim.Given{{Up: 2, Latency: 3}, {Latency: 5}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 0) }, 0},
 	} {
 		timed := expect.Value(fed.WithDevices(c.devices))(t)
 		if c.edges != nil {

@@ -16,11 +16,11 @@ import (
 
 // Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.WithDevices.
 //
-// A client does its jobs one after another: it receives, trains, and sends. Train waits for all its clients, unless nothing is
-// communicated (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes when it is on again. A client
-// that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and clients that a strategy
-// excludes. If a job is left without any client, its round ends there: State is restored to that before the round, and the next
-// round begins.
+// A client does its jobs one after another: it receives, trains, and sends; what has no bytes takes no time. Train waits for all its
+// clients, unless nothing is sent back (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes
+// when it is on again. A client that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and
+// clients that a strategy excludes. If a job is left without any client, its round ends there: State is restored to that before the
+// round, and the next round begins.
 type Pace struct {
 	Deadline      float64 `range:"[0,inf)"` // s until Train goes on with the results that have arrived; 0: no deadline, also for devices that are off
 	OverSelection float64 `range:"[0,inf)"` // extra share of clients to invite; the round closes once the wanted number has reported
@@ -74,25 +74,21 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 	down, up, err := job.traffic(r.Fed.Task)
 	model := float64(r.Fed.Task.Bytes())
-	usual, examples := job.work(r.Fed)
+	usual := job.steps(r.Fed)
 	for i, c := range job.Clients {
-		d := &r.Fed.Devices[c]
-		if job.Relayed { // without the latency of messages, which Send counts
-			still := *d
-			still.Latency, d = 0, &still
-		}
 		received := down*model + r.base(c, down)
-		draw := func() *rand.Rand { return Random(r.opts.Seed, "dropout", r.T, c, r.calls) }
-		v := r.clock.visit(d, c, received, examples[i], up*model, draw())
+		after := func(steps int) visit {
+			draw := Random(r.opts.Seed, "dropout", r.T, c, r.calls)
+			return r.clock.visit(&r.Fed.Devices[c], c, received, job.examples(r.Fed, c, steps), up*model, draw)
+		}
+		v := after(usual[i])
 		if pace := r.opts.Pace; pace.PartialWork && pace.Deadline > 0 && !job.apart() && !v.lost && v.arrived > r.clock.now+pace.Deadline {
 			if steps == nil {
 				steps = slices.Clone(usual)
 			}
 			// The most steps that meet the deadline: each makes the visit longer.
-			steps[i] = max(1, sort.Search(usual[i], func(less int) bool {
-				return r.clock.visit(d, c, received, examples[i]*float64(less+1)/float64(usual[i]), up*model, draw()).arrived > r.clock.now+pace.Deadline
-			}))
-			v = r.clock.visit(d, c, received, examples[i]*float64(steps[i])/float64(usual[i]), up*model, draw())
+			steps[i] = max(1, sort.Search(usual[i], func(less int) bool { return after(less+1).arrived > r.clock.now+pace.Deadline }))
+			v = after(steps[i])
 		}
 		visits = append(visits, v)
 	}

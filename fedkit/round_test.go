@@ -193,14 +193,14 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		`Job.Extra has no "offset"`: {Objective: tilted{}},
 		`Job.Extra["anchor"] is no model: it must have 39 columns`: {Objective: tilted{}, Extra: map[string]*Matrix{
 			"offset": Zeros(1, 3), "anchor": Zeros(1, 7)}},
-		"Job.Objective = a fedkit.wide: must be of a comparable type":            {Objective: wide{}},
-		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val":       {Objective: &tilted{}},
-		"loss of fedkit.summed = []: must be [1 2], one for each example":        {Objective: summed{}},
-		"Job.Objective = a fedkit.behind: must be of a comparable type":          {Objective: behind{new(float64)}},
-		"Job.StayLocal = true: must be false if Communicated, Down or Up is set": {StayLocal: true, Down: 1},
-		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value":       {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
-		"fedkit.few returned 3 directions for 4 parameters":                      {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{3, 1}}},
-		"fedkit.few returned 0 slots, but keeps 1":                               {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{4, 0}}},
+		"Job.Objective = a fedkit.wide: must be of a comparable type":      {Objective: wide{}},
+		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val": {Objective: &tilted{}},
+		"loss of fedkit.summed = []: must be [1 2], one for each example":  {Objective: summed{}},
+		"Job.Objective = a fedkit.behind: must be of a comparable type":    {Objective: behind{new(float64)}},
+		"Job.StayLocal = true: must be false if Communicated or Up is set": {StayLocal: true, Up: 1},
+		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value": {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
+		"fedkit.few returned 3 directions for 4 parameters":                {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{3, 1}}},
+		"fedkit.few returned 0 slots, but keeps 1":                         {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{4, 0}}},
 	} {
 		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
 			job.Clients, job.Start = []int{0}, x

@@ -158,7 +158,7 @@ func (r *Round) describe(job Job, u *Updates, skipped int) error {
 }
 
 // Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.
-// Train and Losses count their own: see Job for what is counted, and how to override it.
+// They take no time on a simulated clock: see Send. Train and Losses count their own: see Job for what is counted, and how to override it.
 func (r *Round) Traffic(down, up float64) {
 	if r.quiet {
 		return

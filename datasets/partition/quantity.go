@@ -22,8 +22,8 @@ import (
 //
 // If Of is set, it makes the clients of another rule unequal: client i keeps a random share q_i / max q of its rows,
 // and the others are left over. So label skew stays as Of made it, and sizes are multiplied. The share of training and
-// test rows is the same. A client keeps at least MinTrain and MinTest rows, or, if the minimum is the default, all it
-// has if that is less.
+// test rows is the same; validation rows all stay. A client keeps at least MinTrain and MinTest rows, or, if the minimum is
+// the default, all it has if that is less.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
 // section 4, for the Dirichlet sizes; T. Li et al., Federated Optimization in Heterogeneous Networks, 2020 (arXiv

@@ -145,9 +145,10 @@ func (d *Partitioned) repeat(k int) []int {
 	for j := range k {
 		for _, c := range d.Clients {
 			clients = append(clients, Client{
-				Train: shifted(c.Train, j*d.Data.Train.Len()),
-				Test:  shifted(c.Test, j*d.Data.Test.Len()),
-				Group: c.Group*k + j,
+				Train:      shifted(c.Train, j*d.Data.Train.Len()),
+				Test:       shifted(c.Test, j*d.Data.Test.Len()),
+				Group:      c.Group*k + j,
+				Validation: shifted(c.Validation, j*d.Data.Train.Len()),
 			})
 			part = append(part, j)
 		}
@@ -157,9 +158,9 @@ func (d *Partitioned) repeat(k int) []int {
 }
 
 func shifted(rows []int, by int) []int {
-	out := make([]int, len(rows))
-	for i, row := range rows {
-		out[i] = row + by
+	out := slices.Clone(rows) // nil stays nil
+	for i := range out {
+		out[i] += by
 	}
 	return out
 }

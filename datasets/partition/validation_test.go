@@ -35,6 +35,77 @@ func TestValidation(t *testing.T) {
 	}
 }
 
+// All pairs of rules around rules, over clients with validation rows, without, and of shared rows. Each client keeps its rows in the
+// parts that they are in, but for those that thin the training and test rows, and the one that moves training rows to validation; full
+// copies have each row once per copy.
+func TestRulesAroundRules(t *testing.T) {
+	d := gray(400, 100, 4, 4, 8)
+	around := map[string]func(of Rule) Rule{
+		"nothing":     func(of Rule) Rule { return of },
+		"Quantity":    func(of Rule) Rule { return Quantity{Of: of, Alpha: 1, Seed: 3} },
+		"Take":        func(of Rule) Rule { return Take{Of: of, Train: 5, Test: 2} },
+		"Relabel":     func(of Rule) Rule { return Relabel{Of: of} },
+		"Intensity":   func(of Rule) Rule { return Intensity{Of: of, Gain: []float64{1, 0.5}} },
+		"Noise":       func(of Rule) Rule { return Noise{Of: of, Max: 0.1} },
+		"Rotations":   func(of Rule) Rule { return Rotations{Of: of, Degrees: []int{0, 180}} },
+		"full copies": func(of Rule) Rule { return Rotations{Of: of, Degrees: []int{0, 180}, FullCopies: true} },
+		"Validation":  func(of Rule) Rule { return Validation{Of: of, Seed: 2} },
+	}
+	pairs := 0
+	for _, first := range []Rule{IID{Clients: 8}, Validation{Of: IID{Clients: 8}}, Same{Clients: 8}} {
+		for inner, in := range around {
+			before, err := in(first).Partition(d)
+			if err != nil { // refused, as below
+				continue
+			}
+			for outer, out := range around {
+				rule := out(in(first))
+				after, err := rule.Partition(d)
+				if thins := outer == "Quantity" || outer == "Take" || outer == "nothing"; before.Shared && !thins {
+					expect.Error(t, "do not share rows")(err)
+					continue
+				}
+				if outer == "Validation" && before.Clients[0].Validation != nil {
+					expect.Error(t, "no validation rows yet")(err)
+					continue
+				}
+				expect.OK(t, err)
+				expect.OK(t, after.Check()) // no row is in two lists
+				pairs++
+				for i, c := range after.Clients {
+					k := i / len(before.Clients) // the copy
+					was := before.Clients[i%len(before.Clients)]
+					train, test := shifted(was.Train, k*before.Data.Train.Len()), shifted(was.Test, k*before.Data.Test.Len())
+					held := shifted(was.Validation, k*before.Data.Train.Len())
+					switch outer {
+					case "Quantity", "Take":
+						train, test = slices.DeleteFunc(train, func(row int) bool { return !slices.Contains(c.Train, row) }), slices.DeleteFunc(test, func(row int) bool { return !slices.Contains(c.Test, row) })
+					case "Validation":
+						if len(c.Validation) != int(math.Round(0.2*float64(len(train)))) {
+							t.Errorf("%v: client %d has %d validation rows of %d", rule, i, len(c.Validation), len(train))
+						}
+						held = slices.DeleteFunc(slices.Clone(train), func(row int) bool { return !slices.Contains(c.Validation, row) })
+						train = slices.DeleteFunc(train, func(row int) bool { return slices.Contains(held, row) })
+					}
+					if !slices.Equal(c.Train, train) || !slices.Equal(c.Test, test) || !slices.Equal(c.Validation, held) || (held == nil) != (c.Validation == nil) {
+						t.Errorf("%v: client %d has %v, %v, %v, want %v, %v, %v (%s around %s)", rule, i, c.Train, c.Test, c.Validation, train, test, held, outer, inner)
+					}
+				}
+				if copies := len(after.Clients) / len(before.Clients); (copies == 2) != (outer == "full copies") || copies*before.Data.Train.Len() != after.Data.Train.Len() {
+					t.Errorf("%v: %d clients of %d", rule, len(after.Clients), len(before.Clients))
+				}
+			}
+		}
+	}
+	if pairs != 80+64+9 { // without Validation around Validation, and what changes shared rows
+		t.Errorf("%d pairs", pairs)
+	}
+	by := must.M1(ByTarget{Of: Validation{Of: IID{Clients: 4}}, Column: 1, Bins: 2}.Partition(forms("values")))
+	if len(by.Clients[0].Validation) != 3 || len(by.Clients[0].Train) != 12 {
+		t.Errorf("%+v", by.Clients[0])
+	}
+}
+
 // Noise and new labels are those that the rows had without a validation part, whichever rule is the outer one.
 func TestValidationChangesNoRow(t *testing.T) {
 	d, iid := labeled(60, 20, 3, 1), IID{Clients: 4}

@@ -24,8 +24,8 @@ type Ditto struct {
 // Round implements fedkit.Strategy.
 func (s *Ditto) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	v := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Pulls: s.pull(), Local: s.Local, StayLocal: true})
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, ReuseBatches: 1})
+	v := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Pulls: s.pull(), Local: s.Local, StayLocal: true, Down: 1})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, ReuseBatches: 1, Down: fedkit.Zero}) // clients already have x
 	s.State.W = s.State.W.Put(v.Clients(), v.Models)
 	s.State.X = u.Models.Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()

@@ -41,6 +41,7 @@ func (s *FedProto) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *FedProto) Round(r *fedkit.Round) error {
 	S, classes := r.Select(nil, s.Fraction), r.Fed.Data.Classes
+	r.Send([]int{fedkit.Cloud}, S, float64(len(s.State.C))/float64(s.State.W.Cols()))
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local, StayLocal: true, Objective: prototypes{s.Lambda, s.Layer},
 		Extra: map[string]*fedkit.Matrix{"prototypes": fedkit.NewMatrix(s.State.C, 1, len(s.State.C))}})
 	s.State.W, s.State.C = s.State.W.Put(u.Clients(), u.Models), slices.Clone(s.State.C)
@@ -56,8 +57,7 @@ func (s *FedProto) Round(r *fedkit.Round) error {
 			s.State.C[i] = float32(sum / n)
 		}
 	}
-	models := float64(len(u.Results)*len(sums)) / float64(s.State.W.Cols())
-	r.Traffic(models, models)
+	r.Send(u.Clients(), []int{fedkit.Cloud}, float64(len(sums))/float64(s.State.W.Cols()))
 	return r.Err()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/sim"
@@ -109,4 +110,40 @@ func TestLinksTakeTheirTime(t *testing.T) {
 		}
 	}
 	expect.Error(t, "edges")(timed.WithEdges(0, sim.Devices{}))
+}
+
+// With a latency of 1 s and all else free, a round lasts as many seconds as messages follow one another: those without bytes are none.
+func TestLatencyIsOfMessages(t *testing.T) {
+	plain, twin := rivals()
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}
+	for _, c := range []struct {
+		fed   *fedkit.Federation
+		s     fedkit.Strategy
+		first fedkit.Float // s of the first round
+		next  fedkit.Float // and of the second
+	}{
+		{plain, &strategy.LocalOnly{Local: l}, 0, 0},
+		{plain, &strategy.FedAvg{Local: l}, 2, 2},
+		{plain, &strategy.IFCA{Local: l}, 2, 2},
+		{plain, &strategy.FedRep{Local: l}, 2, 2},
+		{plain, &strategy.FedCluster{K: 2, Clusterer: cluster.KMeans{}, Local: l}, 1 + 4, 4}, // label shares, then two clusters in turn
+		{plain, &strategy.FedSC{K: 2, Parallel: true, Local: l}, 2 + 2, 2},                   // a public key and label shares
+		{plain, &examples.Ditto{Local: l}, 2, 2},
+		{plain, &examples.PFedMe{Local: l}, 2, 2}, // R = 20
+		{plain, &examples.FedEM{Local: l}, 1 + 3, 1 + 3},
+		{plain, &examples.QFedAvg{Local: l}, 2, 2},
+		{plain, &examples.FedProto{Local: l}, 2, 2},
+		{plain, &examples.PACFL{Local: l}, 1 + 2, 2}, // subspaces
+		{plain, &examples.DPSGD{Local: l}, 2, 2},     // one neighbor after the other
+		{plain, &examples.HierFAVG{Local: l, Edges: 6, Kappa2: 3}, 6, 6},
+		{plain, &examples.MOON{Local: l}, 2, 2},
+		{plain, &examples.Partial{Local: l}, 2, 2},
+		{twin, &examples.APFL{Local: l}, 2, 2},
+	} {
+		fed := must.M1(c.fed.WithDevices(sim.Devices{Latency: sim.Constant(1)}))
+		h := must.M1(fedkit.Run(t.Context(), fed, c.s, fedkit.Options{Rounds: 2, EvalEvery: 2}))
+		if a, b := h.Rounds[0].Clock, h.Rounds[1].Clock; a != c.first || b-a != c.next {
+			t.Errorf("%T: %v and %v s, want %v and %v", c.s, a, b-a, c.first, c.next)
+		}
+	}
 }

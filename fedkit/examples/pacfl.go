@@ -53,7 +53,7 @@ func (s *PACFL) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *PACFL) Round(r *fedkit.Round) error {
 	if r.T == 1 {
-		r.Traffic(0, float64(r.Clients()*s.P*r.Fed.Data.Features())/float64(s.State.W.Cols()))
+		r.Send(r.AllClients(), []int{fedkit.Cloud}, float64(s.P*r.Fed.Data.Features())/float64(s.State.W.Cols()))
 	}
 	S := r.Select(nil, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(s.State.Of.Take(S...)...), Local: s.Local})

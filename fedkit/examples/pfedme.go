@@ -43,10 +43,10 @@ func (s *PFedMe) Round(r *fedkit.Round) error {
 // train returns the last θ_i and w_i of S. All but the last θ_i are private.
 func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
 	w = s.State.X.Repeat(len(S))
-	for left, theta := s.Rounds, w; left > 0; left-- {
+	for left, theta, down := s.Rounds, w, 1.0; left > 0; left-- { // x is received once
 		u = r.Train(fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local,
-			StayLocal: left > 1, Down: float64(1 / left)}) // x is received once
-		S, theta, w = u.Clients(), u.Models, w.Take(u.Positions...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
+			StayLocal: left > 1, Down: down})
+		S, theta, down, w = u.Clients(), u.Models, fedkit.Zero, w.Take(u.Positions...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
 	}
 	return u, w
 }

@@ -11,22 +11,25 @@ type Device struct {
 	Reference  float64 // floating-point operations of this pass; 0: those of the trained model
 	Down       float64 // bytes/s of downloads; 0: no limit
 	Up         float64 // bytes/s of uploads; 0: no limit
-	Latency    float64 // s per message, in either direction
+	Latency    float64 // s per message, in either direction; no bytes are no message
 	Drop       float64 // probability, in [0, 1), of dropping out before an update arrives
 	On         Hours   // availability; work and messages wait while it is off
 }
 
-// Receive returns the seconds that a message of this many bytes takes to reach the device: Latency + bytes/Down.
-func (d Device) Receive(bytes float64) float64 { return d.Latency + travel(bytes, d.Down) }
+// Receive returns the seconds that a message of this many bytes takes to reach the device: Latency + bytes/Down, or 0 without any bytes.
+func (d Device) Receive(bytes float64) float64 { return d.travel(bytes, d.Down) }
 
-// Send returns the seconds that a message of this many bytes takes from the device: Latency + bytes/Up.
-func (d Device) Send(bytes float64) float64 { return d.Latency + travel(bytes, d.Up) }
+// Send returns the seconds that a message of this many bytes takes from the device: Latency + bytes/Up, or 0 without any bytes.
+func (d Device) Send(bytes float64) float64 { return d.travel(bytes, d.Up) }
 
-func travel(bytes, rate float64) float64 {
-	if rate == 0 {
+func (d Device) travel(bytes, rate float64) float64 {
+	switch {
+	case bytes == 0: // nothing is sent
 		return 0
+	case rate == 0:
+		return d.Latency
 	}
-	return bytes / rate
+	return d.Latency + bytes/rate
 }
 
 // Compute returns the seconds that training takes on this many examples, counted once per epoch, with a model whose

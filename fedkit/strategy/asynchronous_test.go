@@ -71,6 +71,21 @@ func TestAsynchronousAgainstFloat64(t *testing.T) {
 	}
 }
 
+// A buffer of two results, of which one is not finite and left out, steps as one of the other alone: the mean of the rest.
+func TestAsynchronousSkips(t *testing.T) {
+	fed := quadratic(t, even[:2]...)
+	for _, c := range []struct{ two, one fedkit.Strategy }{
+		{&strategy.FedBuff{Concurrency: 2, K: 2, Local: standard}, &strategy.FedBuff{Concurrency: 2, K: 1, Local: standard}},
+		{&strategy.CCFL{Concurrency: 2, M: 2, Server: server.SGD{}, Local: standard}, &strategy.CCFL{Concurrency: 2, M: 1, Server: server.SGD{}, Local: standard}},
+	} {
+		run(t, fed.Intercept(poison(1)), c.two, fedkit.Options{Rounds: 1, NotFinite: fedkit.Skip})
+		run(t, fed, c.one, fedkit.Options{Rounds: 1}) // client 0 is the first
+		if got, want := host(t, global(c.two))[0], host(t, global(c.one))[0]; !agree(got, want) {
+			t.Errorf("%T: x = %v, want %v", c.two, got, want)
+		}
+	}
+}
+
 // global is x of an asynchronous strategy.
 func global(s fedkit.Strategy) *fedkit.Matrix {
 	switch s := s.(type) {

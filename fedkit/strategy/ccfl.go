@@ -62,7 +62,7 @@ func (s *CCFL) Round(r *fedkit.Round) error {
 	u := r.TrainAsync(&s.State.InFlight, work)
 	p := relativeWeights(r, u, s.Weighting, Equal{})
 	for i, solve := range u.Results {
-		p[i] /= float64(m * max(1, solve.Steps))
+		p[i] /= float64(len(u.Results) * max(1, solve.Steps))
 	}
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), u.Delta().Mix([][]float64{p}))
 }

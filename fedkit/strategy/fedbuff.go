@@ -66,7 +66,7 @@ func (s *FedBuff) Round(r *fedkit.Round) error {
 	concurrency, x := working(s.Concurrency, r.Clients()), s.State.Global.X
 	k := working(s.K, concurrency)
 	u := r.TrainAsync(&s.State.InFlight, fedkit.Async{Concurrency: concurrency, BufferSize: k, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
-	p := discounts(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k))
+	p := discounts(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(len(u.Results)))
 	floats.Mul(p, relativeWeights(r, u, s.Weighting, Equal{}))
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), u.Delta().Mix([][]float64{p}))
 }

@@ -78,5 +78,7 @@ func ExampleCCFL() {
 		}
 	}
 	fmt.Printf("200 results of %d to %d steps in %.0f s", least, most, h.Last().Clock)
-	// Output: 200 results of 5 to 20 steps in 46 s
+	// A pass of the slow client with 62 examples is four steps, of 16, 16, 16 and 14 of them: 6.2 s.
+
+	// Output: 200 results of 5 to 20 steps in 41 s
 }

@@ -67,7 +67,7 @@ func (s *FedCluster) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *FedCluster) Round(r *fedkit.Round) error {
 	if r.T == 1 && s.Clusterer != nil {
-		r.Traffic(0, float64(r.Clients()*8*r.Fed.Data.Classes)/float64(r.Fed.Task.Bytes())) // the label shares
+		r.Send(r.AllClients(), []int{fedkit.Cloud}, float64(8*r.Fed.Data.Classes)/float64(r.Fed.Task.Bytes())) // the label shares
 	}
 	groups := sampleClusters(r, s.Selector, s.Fraction, s.State.Cluster)
 	order := r.Rand("order").Perm(len(groups))

@@ -41,6 +41,7 @@ func sealedShares(r *fedkit.Round) *cluster.Points {
 	}
 	r.Fail(err)
 	model := float64(r.Fed.Task.Bytes())
-	r.Traffic(float64(M*sealed.KeyBytes)/model, float64(M*(8*classes+sealed.Overhead))/model)
+	r.Send([]int{fedkit.Cloud}, r.AllClients(), sealed.KeyBytes/model)
+	r.Send(r.AllClients(), []int{fedkit.Cloud}, float64(8*classes+sealed.Overhead)/model)
 	return cluster.FromVectors(shares)
 }

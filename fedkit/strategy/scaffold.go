@@ -65,13 +65,13 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	x, c := s.State.X, s.State.C
-	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, ReuseBatches: 1}
+	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, ReuseBatches: 1, Up: 2} // sends w_i, and c_i⁺ − c_i
+
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
-		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}, Down: fedkit.Zero})
-		job.Clients, gradient = g.Clients(), g.Local.Sub(x)
-	} else {
-		job.Up = 2 // w_i, and c_i⁺ − c_i
+		full := fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
+		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: full, StayLocal: true, Down: 2}) // x and c
+		job.Clients, job.Down, gradient = g.Clients(), fedkit.Zero, g.Local.Sub(x)
 	}
 	job.Shift = c.Sub(s.State.Ci.Take(job.Clients...))
 	u := r.Train(job)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 )
 
@@ -82,6 +84,86 @@ func TestEveryStrategy(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// The clock of every strategy is the bytes of each client at their rate, plus the latency of the messages that have any, plus the
+// computation. A message takes 1e6 s, each of the 5 parameters 1e3 s, and an example 1 s.
+func TestClockOfEveryStrategy(t *testing.T) {
+	fed := with(t, quadratic(t, even...), slices.Repeat(sim.Given{{PerExample: 1, Down: 4e-3, Up: 4e-3, Latency: 1e6}}, 6))
+	messages := map[string][]int{ // one after another, in the first two rounds; usually a model down and one up
+		"LocalOnly": {0, 0}, "LocalOnly, some": {0, 0},
+		"AdaptiveClustering": {3, 3},                                                // one client per cluster trains again; it has x already
+		"FedCluster":         {4, 4}, "FedCluster, chosen": {6, 6}, "FedSC": {6, 4}, // cluster by cluster; FedSC has a round more at first
+		"FedSC, parallel": {4, 2},
+		"LCFL":            {2, 3}, "LCFL, any k": {3, 2}, // once, clients have all models to compare
+	}
+	inTurn := map[string]bool{"AdaptiveClustering": true, "FedCluster": true, "FedCluster, chosen": true, "FedSC": true, "FedSC, parallel": true}
+	for name, s := range all() {
+		h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, EvalEvery: 2})
+		if name == "FedSplit, exact" || name == "FedSplit, sketched" { // not on devices
+			expect.Invalid(t)(err)
+			continue
+		}
+		expect.OK(t, err)
+		asynchronous := reflect.Indirect(reflect.ValueOf(s)).FieldByName("Concurrency").IsValid()
+		if asynchronous { // later rounds end with what began before
+			h.Rounds = h.Rounds[:1]
+		}
+		before := 0
+		for i, r := range h.Rounds {
+			want := 2
+			if m := messages[name]; m != nil {
+				want = m[i]
+			}
+			took := int(r.Clock) - before
+			before = int(r.Clock)
+			if took/1e6 != want {
+				t.Errorf("%s, round %d: %d messages one after another, want %d", name, i+1, took/1e6, want)
+			}
+			each := int(r.BytesDown+r.BytesUp) / 4 / len(r.Results)
+			if got := took / 1e3 % 1e3; got != each && !asynchronous && !inTurn[name] {
+				t.Errorf("%s, round %d: %d parameters took their time, of %d for each client", name, i+1, got, each)
+			}
+			if took%1e3 < 8 {
+				t.Errorf("%s, round %d: %d examples took their time", name, i+1, took%1e3)
+			}
+		}
+	}
+}
+
+// A client whose update is NaN, and is skipped, is as one whose update does not arrive: every strategy goes on with the rest.
+func TestSkippedIsAbsent(t *testing.T) {
+	expect.Long(t, "two runs of every strategy")
+	fed, never := quadratic(t, even...), slices.Repeat(sim.Given{{PerExample: 1}}, 6)
+	never[2].Up = 1e-6
+	late, nan := with(t, fed, never), with(t, fed, slices.Repeat(sim.Given{{PerExample: 1}}, 6)).Intercept(poison(2))
+	again, skipped := all(), 0
+	for name, s := range all() {
+		switch s.(type) {
+		case *strategy.FedAsync, *strategy.FedBuff, *strategy.CCFL: // without deadlines: see TestAsynchronousSkips
+			continue
+		case *strategy.FedSplit, *strategy.FedEff: // they refuse devices, or look at their times
+			continue
+		}
+		h, err := fedkit.Run(t.Context(), nan, s, fedkit.Options{Rounds: 1, NotFinite: fedkit.Skip})
+		if name == "FedCluster, chosen" && errors.Is(err, fedkit.ErrNotFinite) { // client 2 is a cluster of its own: nothing is left
+			continue
+		}
+		expect.OK(t, err)
+		a := h.Last()
+		if slices.ContainsFunc(a.Results, func(s fedkit.ClientResult) bool { return s.Skipped }) {
+			skipped++
+		}
+		b := run(t, late, again[name], fedkit.Options{Rounds: 1, Pace: fedkit.Pace{Deadline: 1e4}}).Last()
+		for i := range a.Scores {
+			if x, y := float64(a.Scores[i].Loss), float64(b.Scores[i].Loss); !(math.Abs(x-y) <= 1e-5*(1+math.Abs(y))) {
+				t.Errorf("%s: client %d has a loss of %v, want %v, that without client 2", name, i, x, y)
+			}
+		}
+	}
+	if skipped < 20 {
+		t.Errorf("client 2 took part in %d strategies", skipped)
 	}
 }
 
