@@ -164,7 +164,7 @@ type (
 
 	pretrained struct {
 		Of      Model    // required
-		Path    string   // of the safetensors file or state dict; required
+		Path    string   // of the safetensors file; required
 		Rename  []string // pairs: a part of the file's names, and what replaces it in the parameters'; a name that becomes "" is left out; default none
 		Fresh   []string // layers that are drawn as ever, named as in Task.Mask
 		PyTorch bool     // axes are in PyTorch's order

@@ -209,7 +209,7 @@ func take[T number](r *reader, name string, values []T) error {
 func (r *reader) arrays() map[string]array {
 	all := map[string]array{}
 	for name, t := range r.tensors {
-		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), n: t.len(), load: func() ([]byte, error) {
+		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), load: func() ([]byte, error) {
 			b := make([]byte, t.Offsets[1]-t.Offsets[0])
 			_, err := r.data.ReadAt(b, t.Offsets[0])
 			return b, err
