@@ -44,15 +44,6 @@ func ExampleDigits() {
 	// ...++...
 }
 
-func ExampleMNIST1D() {
-	d := datasets.MNIST1D()
-	fmt.Println(d.Name, d.Shape, d.Classes, "classes,", d.Train.Len(), "rows to train on,", d.Test.Len(), "to test")
-	fmt.Printf("a %d: %.2f …\n", d.Train.Labels[0], d.Train.Row(0, nil)[:5])
-	// Output:
-	// mnist-1d [40] 10 classes, 4000 rows to train on, 1000 to test
-	// a 2: [-0.33 -0.47 -0.78 -1.01 -0.88] …
-}
-
 func ExampleSynthetic() {
 	d, err := datasets.Synthetic{Alpha: 1, Beta: 1}.Make()
 	if err != nil {

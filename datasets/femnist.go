@@ -25,6 +25,5 @@ func FEMNIST() (*Dataset, error) {
 // FEMNIST is the function FEMNIST with the loader's settings; ctx can stop the reading between two files.
 func (l *Loader) FEMNIST(ctx context.Context) (*Dataset, error) {
 	d := &Dataset{Name: "femnist", Shape: []int{28, 28, 1}, Classes: 62, Train: Split{Scale: 1.0 / 255}, Test: Split{Scale: 1.0 / 255}}
-	_, _, err := loadLEAF(ctx, l, d, "FEMNIST", leafImages(d.Features(), d.Classes))
-	return d.named(err)
+	return loadLEAF(ctx, l, d, "FEMNIST", leafImages(d.Features(), d.Classes))
 }

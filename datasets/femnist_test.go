@@ -189,24 +189,22 @@ func FuzzLEAF(f *testing.F) {
 	f.Add([]byte(`{"a": "` + "\\"))
 	f.Add([]byte{})
 	f.Add([]byte(`{"user_data": {"a": {"x": ["` + strings.Repeat("s", window) + `"], "y": ["\n"]}}}`))
-	f.Add([]byte(`{"user_data": {"a": {"x": [["1", "Sat", "NO_QUERY", "a", "Fun!", "training"]], "y": [1]}}}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		images, errImages := readLEAF(bytes.NewReader(file), leafImages(3, 62))
 		characters, errCharacters := readLEAF(bytes.NewReader(file), leafCharacters())
-		tweets, errTweets := readLEAF(bytes.NewReader(file), leafTweets(2))
 		for _, read := range []struct {
 			writers []writer
 			err     error
 			width   int
-		}{{images, errImages, 3}, {characters, errCharacters, window}, {tweets, errTweets, 0}} {
+		}{{images, errImages, 3}, {characters, errCharacters, window}} {
 			if read.err != nil && read.writers != nil {
 				t.Fatal("writers and an error")
 			}
 			n := 0
 			for _, w := range read.writers {
-				n += len(w.bytes) + len(w.texts) + len(w.labels)
-				if len(w.bytes) != read.width*len(w.labels) || read.width == 0 && len(w.texts) != len(w.labels) {
-					t.Fatalf("%d bytes, %d texts, %d labels", len(w.bytes), len(w.texts), len(w.labels))
+				n += len(w.bytes) + len(w.labels)
+				if len(w.bytes) != read.width*len(w.labels) {
+					t.Fatalf("%d bytes, %d labels", len(w.bytes), len(w.labels))
 				}
 			}
 			if n > len(file) {

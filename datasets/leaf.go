@@ -19,9 +19,8 @@ import (
 // writer is one user in a LEAF file.
 type writer struct {
 	name   string
-	bytes  []uint8  // [n, f], pixels or characters
-	texts  []string // [n], nil if there are bytes
-	labels []int32  // [n]
+	bytes  []uint8 // [n, f], pixels or characters
+	labels []int32 // [n]
 }
 
 // leafForm is how a data set writes an example x and a label y.
@@ -45,18 +44,13 @@ func leafImages(features, classes int) leafForm[[]number, number] {
 			w.bytes = append(w.bytes, uint8(b))
 		}
 		return nil
-	}, wholeLabel(classes)}
-}
-
-// wholeLabel adds whole numbers.
-func wholeLabel(classes int) func(*writer, number) error {
-	return func(w *writer, y number) error {
+	}, func(w *writer, y number) error {
 		if !(y >= 0 && y < number(classes) && y == number(int32(y))) {
 			return fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
 		}
 		w.labels = append(w.labels, int32(y))
 		return nil
-	}
+	}}
 }
 
 // readLEAF reads a file in LEAF's layout,
@@ -125,10 +119,9 @@ func (form leafForm[X, Y]) read(d *json.Decoder) (w writer, err error) {
 	return w, nil
 }
 
-// loadLEAF appends the files in the folders train and test of a data set's folder to d, which says the rest, and returns the
-// texts of both parts if the form has them. Writers are numbered in the order in which they appear. what is the function that
-// documents how the files are made.
-func loadLEAF[X, Y any](ctx context.Context, l *Loader, d *Dataset, what string, form leafForm[X, Y]) (train, test []string, err error) {
+// loadLEAF appends the files in the folders train and test of a data set's folder to d, which says the rest. Writers are numbered in
+// the order in which they appear. what is the function that documents how the files are made.
+func loadLEAF[X, Y any](ctx context.Context, l *Loader, d *Dataset, what string, form leafForm[X, Y]) (*Dataset, error) {
 	folder, err := l.locate(ctx, &source{
 		what: "train/*.json and test/*.json", folder: d.Name,
 		find: func(root string) string {
@@ -141,13 +134,13 @@ func loadLEAF[X, Y any](ctx context.Context, l *Loader, d *Dataset, what string,
 		hint: "LEAF's program makes these files: see the documentation of " + what,
 	})
 	if err != nil {
-		return nil, nil, err
+		return d.named(err)
 	}
 	numbers := map[string]int32{} // of the writers
-	if train, err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers); err == nil {
-		test, err = readWriters(ctx, jsonFiles(folder, "test"), &d.Test, form, numbers)
+	if err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers); err == nil {
+		err = readWriters(ctx, jsonFiles(folder, "test"), &d.Test, form, numbers)
 	}
-	return train, test, err
+	return d.named(err)
 }
 
 // named returns the data set if it passes its Check, or an error that names it.
@@ -171,7 +164,7 @@ func jsonFiles(root, part string) []string {
 }
 
 // readWriters appends the files of one part to it, several read at a time, and numbers the writers that have no number yet.
-func readWriters[X, Y any](ctx context.Context, files []string, s *Split, form leafForm[X, Y], numbers map[string]int32) (texts []string, err error) {
+func readWriters[X, Y any](ctx context.Context, files []string, s *Split, form leafForm[X, Y], numbers map[string]int32) error {
 	writers := make([][]writer, len(files))
 	if err := parallel(len(files), func(i int) (err error) {
 		if err = ctx.Err(); err == nil {
@@ -179,7 +172,7 @@ func readWriters[X, Y any](ctx context.Context, files []string, s *Split, form l
 		}
 		return err
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	n, size := 0, 0
 	for _, file := range writers {
@@ -187,10 +180,7 @@ func readWriters[X, Y any](ctx context.Context, files []string, s *Split, form l
 			n, size = n+len(w.labels), size+len(w.bytes)
 		}
 	}
-	if size > 0 {
-		s.Bytes = make([]uint8, 0, size)
-	}
-	s.Labels, s.Owner = make([]int32, 0, n), make([]int32, 0, n)
+	s.Bytes, s.Labels, s.Owner = make([]uint8, 0, size), make([]int32, 0, n), make([]int32, 0, n)
 	for i := range writers {
 		for _, w := range writers[i] {
 			number, known := numbers[w.name]
@@ -198,13 +188,12 @@ func readWriters[X, Y any](ctx context.Context, files []string, s *Split, form l
 				number = int32(len(numbers))
 				numbers[w.name] = number
 			}
-			s.Bytes, texts = append(s.Bytes, w.bytes...), append(texts, w.texts...)
-			s.Labels = append(s.Labels, w.labels...)
+			s.Bytes, s.Labels = append(s.Bytes, w.bytes...), append(s.Labels, w.labels...)
 			s.Owner = append(s.Owner, slices.Repeat([]int32{number}, len(w.labels))...)
 		}
 		writers[i] = nil // free what has been copied
 	}
-	return texts, nil
+	return nil
 }
 
 func readWriterFile[X, Y any](name string, form leafForm[X, Y]) ([]writer, error) {

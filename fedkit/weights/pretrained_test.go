@@ -57,12 +57,12 @@ func from(file string) weights.Pretrained {
 	return weights.Pretrained{Path: filepath.Join("testdata", file), PyTorch: true, Rename: torchNames, Pixels: map[string][2]int{"head/weights": {4, 5}}}
 }
 
-// Files of PyTorch in float32 and float16, with a matrix saved as a view, and of safetensors in bfloat16 predict what PyTorch does.
+// Files of PyTorch in float32, float16 and bfloat16 predict what PyTorch does.
 func TestPretrained(t *testing.T) {
 	var want map[string]json.RawMessage
 	expect.OK(t, json.Unmarshal(expect.Value(os.ReadFile("testdata/net.json"))(t), &want))
 	names := map[string]bool{}
-	for _, file := range []string{"net.pt", "half.pt", "net.safetensors"} {
+	for _, file := range []string{"net.safetensors", "half.safetensors", "brain.safetensors"} {
 		fed := expect.Value(fedkit.New(images(), partition.IID{Clients: 1}, from(file).Model(net)))(t)
 		names[fed.Task.Name] = true
 		p := expect.Value(fed.Predict(t.Context(), expect.Value(fed.Models(1, 7))(t), datasets.TestPart, nil))(t)
@@ -76,7 +76,7 @@ func TestPretrained(t *testing.T) {
 			}
 		}
 	}
-	if len(names) != 3 || !names["net from net.pt ccff9e95"] {
+	if len(names) != 3 || !names["net from net.safetensors ccff9e95"] {
 		t.Errorf("names of tasks with other weights: %v", names)
 	}
 }
@@ -88,9 +88,9 @@ func TestPretrainedStarts(t *testing.T) {
 		fed := expect.Value(fedkit.New(images(), partition.IID{Clients: 1}, func(*datasets.Dataset) (*fedkit.Task, error) { return task, nil }))(t)
 		return host(t, expect.Value(fed.Models(1, seed))(t))
 	}
-	fresh := from("net.pt")
+	fresh := from("net.safetensors")
 	fresh.Fresh = []string{"head/weights"}
-	whole, one, other := given(from("net.pt").Model(net), 1), given(fresh.Model(net), 1), given(fresh.Model(net), 2)
+	whole, one, other := given(from("net.safetensors").Model(net), 1), given(fresh.Model(net), 1), given(fresh.Model(net), 2)
 	for i := range whole {
 		if head := i >= 69 && i < 309; (one[i] == whole[i]) == head || (one[i] == other[i]) == head {
 			t.Fatalf("value %d is %v and %v, in the file %v", i, one[i], other[i], whole[i])
@@ -146,7 +146,7 @@ func TestPretrainedAxes(t *testing.T) {
 
 func TestPretrainedRefusals(t *testing.T) {
 	with := func(change func(*weights.Pretrained)) fedkit.Model {
-		w := from("net.pt")
+		w := from("net.safetensors")
 		change(&w)
 		return w.Model(net)
 	}
@@ -160,8 +160,7 @@ func TestPretrainedRefusals(t *testing.T) {
 			}
 		})
 	}
-	legacy, broken := filepath.Join(t.TempDir(), "legacy.pt"), filepath.Join(t.TempDir(), "broken.safetensors")
-	expect.OK(t, os.WriteFile(legacy, []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), 0o600))
+	broken := filepath.Join(t.TempDir(), "broken.safetensors")
 	task := expect.Value(net(nil))(t)
 	values := make([]float32, task.Dim())
 	values[70] = float32(math.Inf(1))
@@ -171,8 +170,7 @@ func TestPretrainedRefusals(t *testing.T) {
 		m    fedkit.Model
 	}{
 		{"weights.Pretrained: of = nil: must be a model", weights.Pretrained{}.Model(nil)},
-		{"no such file or directory", with(func(w *weights.Pretrained) { w.Path = "testdata/none.pt" })},
-		{"file = a pickle: must be safetensors, or a zip file as torch.save writes since PyTorch 1.6", with(func(w *weights.Pretrained) { w.Path = legacy })},
+		{"no such file or directory", with(func(w *weights.Pretrained) { w.Path = "testdata/none.safetensors" })},
 		{`Fresh.layer = "tail": must be one of features/weights`, with(func(w *weights.Pretrained) { w.Fresh = []string{"tail"} })},
 		{`Same.layer = "tail": must be one of features/weights`, with(func(w *weights.Pretrained) { w.Same = []string{"tail"} })},
 		{`Pixels = of "tail": must be of a parameter`, with(func(w *weights.Pretrained) { w.Pixels = map[string][2]int{"tail": {1, 1}} })},
@@ -203,18 +201,36 @@ func TestPretrainedTypes(t *testing.T) {
 	count := func(*datasets.Dataset) (*fedkit.Task, error) {
 		return &fedkit.Task{Name: "count", Params: []fedkit.Param{{Name: "count", Shape: []int{}}}}, nil
 	}
-	for _, file := range []string{"net.pt", "net.safetensors"} {
-		w := from(file)
-		w.Pixels, w.Rename = nil, func(name string) string {
-			return map[string]string{"norm.num_batches_tracked": "count"}[name]
-		}
-		expect.Error(t, `tensor "norm.num_batches_tracked": invalid: dtype = I64: must be F32, F16 or BF16`)(w.Model(count)(nil))
+	w := from("net.safetensors")
+	w.Pixels, w.Rename = nil, func(name string) string {
+		return map[string]string{"norm.num_batches_tracked": "count"}[name]
 	}
+	expect.Error(t, `tensor "norm.num_batches_tracked": invalid: dtype = I64: must be F32, F16 or BF16`)(w.Model(count)(nil))
+}
+
+// Files of torch.save, of today and of PyTorch before 1.6, are refused with the line that converts them, and folders by a sentence.
+func TestOtherFormats(t *testing.T) {
+	dir := t.TempDir()
+	path, task := filepath.Join(dir, "net.pt"), expect.Value(net(nil))(t)
+	refused := func(path string, want ...string) {
+		t.Helper()
+		want = append(want, "weights: "+path+": invalid: file = ")
+		_, err := fedkit.New(images(), partition.IID{Clients: 1}, weights.Pretrained{Path: path}.Model(net))
+		expect.Error(t, want...)(err)
+		expect.Error(t, want...)(weights.LoadSafeTensors(path, task))
+		expect.Error(t, want...)(weights.LoadModels(path, task))
+	}
+	for _, first := range []string{"PK\x03\x04\x00\x00\x08\x08net/data.pkl", "\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."} {
+		expect.OK(t, os.WriteFile(path, []byte(first), 0o600))
+		refused(path, "one of torch.save: must be a safetensors file, which this line makes of a state dict: ",
+			`python -c "import torch, `, "torch.load('"+path+"', map_location='cpu', weights_only=True).items()}, '"+dir+`/net.safetensors')"`)
+	}
+	refused(dir, "a folder: must be a safetensors file; a checkpoint of GoMLX is loaded by GoMLX, and SafeTensors writes its values")
 }
 
 // A model starts at PyTorch's weights, and only its last layer, drawn anew, is trained.
 func ExamplePretrained() {
-	body := weights.Pretrained{Path: "testdata/net.pt", PyTorch: true, Rename: torchNames, Fresh: []string{"head"}}
+	body := weights.Pretrained{Path: "testdata/net.safetensors", PyTorch: true, Rename: torchNames, Fresh: []string{"head"}}
 	fed, err := fedkit.New(images(), partition.IID{Clients: 1}, model.Freeze(body.Model(net), "features", "norm"))
 	if err != nil {
 		panic(err)

@@ -221,7 +221,7 @@ func take[T number](r *reader, name string, values []T) error {
 func (r *reader) arrays() map[string]array {
 	all := map[string]array{}
 	for name, t := range r.tensors {
-		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), n: t.len(), load: func() ([]byte, error) {
+		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), load: func() ([]byte, error) {
 			if err := t.fits(1); err != nil {
 				return nil, err
 			}

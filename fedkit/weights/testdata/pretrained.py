@@ -1,7 +1,7 @@
 """Files for pretrained_test.go: a convolution, batch normalization, a dense layer behind the flattened image, and what it predicts.
 
-Run with torch and safetensors (versions below); writes net.pt, net.safetensors in bfloat16, half.pt in float16, whose matrix is saved
-as a transposed view, and net.json beside itself. Byte i of the images is (i^2 + 7 i) mod 251; they are in fedkit's order [h, w, ch].
+Run with torch and safetensors (versions in net.json); writes net.safetensors, half.safetensors in float16, brain.safetensors in bfloat16,
+and net.json beside itself. Byte i of the images is (i^2 + 7 i) mod 251; they are in fedkit's order [h, w, ch].
 """
 
 import json
@@ -39,9 +39,8 @@ def outputs(state):
 state = {k: v.clone() for k, v in net.state_dict().items()}
 brain = {k: v.bfloat16() if v.is_floating_point() else v for k, v in state.items()}
 half = {k: v.half() if v.is_floating_point() else v for k, v in state.items()}
-half["head.weight"] = half["head.weight"].t().contiguous().t()
-torch.save(net.state_dict(), here / "net.pt")
-torch.save(half, here / "half.pt")
-safetensors.torch.save_file(brain, here / "net.safetensors")
-expected = {"versions": [torch.__version__, safetensors.__version__], "net.pt": outputs(state), "net.safetensors": outputs(brain), "half.pt": outputs(half)}
+expected = {"versions": [torch.__version__, safetensors.__version__]}
+for name, weights in {"net": state, "half": half, "brain": brain}.items():
+    safetensors.torch.save_file(weights, here / f"{name}.safetensors")
+    expected[f"{name}.safetensors"] = outputs(weights)
 (here / "net.json").write_text(json.dumps(expected, indent=1) + "\n")
