@@ -29,8 +29,8 @@ import (
 // version of the code. It checks all that can be checked before a run; nothing is computed.
 //
 // Neither fedkit's version nor the hardware identifies a run. Code holds the version, a hash of fedkit's source files (or
-// its module version if there are none), and a hash of the declarations of your own strategy or parts, which a study compares
-// too.
+// its module version if there are none), and a hash of your own code that the strategy, its parts or the model are made of, which a
+// study compares too, or why that cannot be seen.
 //
 // Errors: options that Run refuses; a federation whose data, clients or task were changed after it was made.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {

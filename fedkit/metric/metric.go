@@ -6,8 +6,8 @@ package metric
 
 import "fedkit.example/fedkit"
 
-// Func returns the metric that f computes, recorded under this name. A study tells such metrics apart by their names and, if
-// it is not a closure, that of f.
+// Func returns the metric that f computes, recorded under this name. A study tells such metrics apart by their names and
+// the code of f, and refuses a function that captures a variable: see package study.
 func Func(name string, f func(p *fedkit.Predictions) float64) fedkit.Metric { return function{name, f} }
 
 // function has exported fields, since a study stores a run under its whole configuration.

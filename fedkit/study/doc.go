@@ -19,13 +19,22 @@
 //
 // The key is the SHA-256 of everything that changes results: the strategy with every option and part, in exported fields
 // and others; the task (what its functions compute, and its initial parameters); the data and which client has which rows;
-// interceptors, devices, the options of the run, the seed; the kind of device and the flags that XLA was given; and the source
-// of strategies and parts that are not fedkit's, where it is found. Names, labels and the number of workers are not part of it,
-// nor is the version of fedkit: it is stored with a run, and Run warns if it differs. Study.Recompute computes everything anew.
+// interceptors, devices, the options of the run, the seed; the kind of device and the flags that XLA was given; and your own code, if
+// the strategy, a part of it or the model is yours. Names, labels and the number of workers are not part of it, nor is the version of
+// fedkit: it is stored with a run, and Run warns if it differs. Study.Recompute computes everything anew.
 //
-// What cannot be written down, such as a closure as a part of the strategy, is refused by its field. Give it a name: declare
-// the function at the top level, make it a method of a type, or put it into a struct with a field Name, which then stands for
-// all that the closure has captured. A field that only holds what is computed from others is left out by a tag:
+// Your own code counts by package: every package of your modules that the program links, with the files that it embeds, and the version
+// of others that these import. A cell of a notebook counts by declaration instead, since each is a program of its own, and a cell that
+// draws must find what another has computed: all that your types and functions reach, and the packages of your own that they import.
+//
+// What the key cannot see is not stored, and the error names the field: a closure or a method value as a part; a function beside a
+// field Name, which may stand for it, that captures a variable; code that uses a package's variable which a function sets, or that asks
+// the command line, the environment or a file; code whose files cannot be read as they were when the program was built. Use constants
+// and fields. A part that knows better says so by a method, whose text then stands for all of its fields:
+//
+//	func (p Part) Key() string
+//
+// A field that only holds what is computed from others is left out by a tag:
 //
 //	mask []float32 `config:"-"`
 //
