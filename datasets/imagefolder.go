@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/config"
@@ -132,8 +133,12 @@ func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, er
 		return s, fmt.Errorf("has %d images of shape %v and %w", n, d.Shape, err)
 	}
 	s = Split{Bytes: make([]uint8, n*values), Scale: 1.0 / 255}
-	return s, parallel(n, func(i int) error {
+	var turned atomic.Int64
+	err = parallel(n, func(i int) error {
 		file, err := read(i)
+		if orientation(file) > 1 {
+			turned.Add(1)
+		}
 		if err == nil {
 			err = f.pixels(s.Bytes[i*values:(i+1)*values], d.Shape, file)
 		}
@@ -142,6 +147,10 @@ func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, er
 		}
 		return nil
 	})
+	if turned := turned.Load(); turned > 0 && err == nil {
+		fmt.Fprintf(os.Stderr, "datasets: %s: %d of %d images were turned as their EXIF orientation says\n", d.Name, turned, n)
+	}
+	return s, err
 }
 
 // list returns the images below a folder.

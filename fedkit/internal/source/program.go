@@ -33,7 +33,7 @@ type built struct {
 	mu       sync.Mutex
 	sums     map[string]string        // of packages with all that they import, by path
 	declared map[string]*declarations // by folder
-	unseen   string                   // why the code cannot be seen
+	unseen   string                   // why the code cannot be seen, and what it must be
 }
 
 var program = sync.OnceValue(func() *built {
@@ -42,7 +42,7 @@ var program = sync.OnceValue(func() *built {
 	case inTest():
 		b.dir = began.dir
 	case b.dir == "" || !filepath.IsAbs(b.dir) || setting("-trimpath") == "true":
-		b.unseen = "of a program that does not know its source files, as after -trimpath"
+		b.unseen = "code of a program that does not know its files, as after -trimpath: must be built without that"
 		return b
 	default:
 		cells, err := filepath.EvalSymlinks(os.Getenv("GONB_TMP_DIR"))
@@ -175,11 +175,11 @@ func (b *built) sum(p part, graphs bool) (sum, unseen string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.unseen != "" {
-		return "", b.why()
+		return "", b.unseen
 	}
 	dir := b.folder(strings.TrimSuffix(p.of, "_test"))
 	if dir == "" {
-		return b.imported(p.of), b.why()
+		return b.imported(p.of), b.unseen
 	}
 	r, captured := b.reach(dir, p)
 	switch {
@@ -197,15 +197,7 @@ func (b *built) sum(p part, graphs bool) (sum, unseen string) {
 	default:
 		sum = b.imported(p.of)
 	}
-	return sum, b.why()
-}
-
-// why returns why the code cannot be seen, "" if it can.
-func (b *built) why() string {
-	if b.unseen == "" {
-		return ""
-	}
-	return b.unseen + ": must be code whose files can be read as they were built"
+	return sum, b.unseen
 }
 
 // imported fingerprints a package that is imported, "" if it does not count. One of a versioned module is known by the version.
@@ -221,7 +213,7 @@ func (b *built) imported(pkg string) string {
 		m = m.Replace
 	}
 	if m.Sum == "" {
-		b.unseen = "of package " + pkg + ", whose files are not found"
+		b.unseen = "code of package " + pkg + ", whose files are not found: must be in a module of the workspace, or a version of one"
 	}
 	return fmt.Sprintln(m.Path, m.Version, m.Sum)
 }
@@ -237,7 +229,7 @@ func (b *built) content(pkg, dir string) string {
 	h, tests, imports := sha256.New(), inTest() && dir == b.dir, map[string]bool{}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		b.unseen = fmt.Sprintf("of package %s: %v", pkg, err)
+		b.unseen = fmt.Sprintf("code of package %s: %v: must be in a folder that can be read", pkg, err)
 	}
 	if pkg == "main" { // sets variables of packages
 		fmt.Fprintln(h, setting("-tags"))
@@ -282,7 +274,7 @@ func (b *built) content(pkg, dir string) string {
 func (b *built) read(path string) []byte {
 	info, err := os.Stat(path)
 	if err == nil && info.ModTime().After(b.at) {
-		err = fmt.Errorf("of %s, which was changed after the program was built", path)
+		err = fmt.Errorf("code in %s, which was changed after the program was built: must be built again", path)
 	}
 	var text []byte
 	if err == nil {

@@ -211,7 +211,7 @@ func main() {
 		}
 	}
 	build("-trimpath")
-	if is := says(false); is != "unseen Part = of a program that does not know its source files, as after -trimpath: must be code whose files can be read as they were built" {
+	if is := says(false); is != "unseen Part = code of a program that does not know its files, as after -trimpath: must be built without that" {
 		t.Error(is)
 	}
 }
