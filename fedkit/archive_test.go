@@ -374,8 +374,8 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 	}
 	fed, _ := toy(t, 4, 9)
 	path := filepath.Join(t.TempDir(), "c")
-	var ctx context.Context
-	ctx, cancelRound5 = context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	inRound5 <- cancel
 	s := trained()
 	s.Before = cancels
 	o := Options{Rounds: 7, EvalEvery: 7, Checkpoint: path}
@@ -386,7 +386,6 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 	if !bytes.Contains(b, []byte(`"round":4,`)) {
 		t.Errorf("%.500q; want a checkpoint of round 4", b)
 	}
-	cancelRound5 = func() {}
 	again, straight := trained(), trained()
 	again.Before, straight.Before = cancels, cancels
 	h := expect.Value(Run(context.Background(), fed, again, o))(t)
@@ -397,12 +396,12 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 	}
 }
 
-var cancelRound5 context.CancelFunc
+var inRound5 = make(chan context.CancelFunc, 1)
 
-// cancels is a hook that cancels half-way through round 5.
+// cancels is a hook that cancels half-way through round 5, once.
 func cancels(r *Round, _ *Job) {
-	if r.T == 5 {
-		cancelRound5()
+	if r.T == 5 && len(inRound5) > 0 {
+		(<-inRound5)()
 	}
 }
 

@@ -63,7 +63,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if err := fed.unchanged(); err != nil {
 		return nil, nil, err
 	}
-	own, unseen := source.Own(fed.Task)
+	own, unseen := source.Own(graphsOf(fed.Task))
 	if h.Code = source.Of(s, o.Metrics, fed.interceptors); unseen != "" && source.Unseen(h.Code) == "" {
 		h.Code += "; unseen Federation.Task." + unseen
 	}
@@ -90,6 +90,12 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	h.Types = config.Types(s, o.Metrics, fed.interceptors)
 	h.Task, err = fed.fingerprint(fed.batches(s), own)
 	return h, all, err
+}
+
+// graphsOf are the functions that a task is made of. What they captured is in their graphs.
+func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Features any }) {
+	all.Init, all.Forward, all.Loss, all.Accuracy, all.Train, all.Features = t.Init, t.Forward, t.Loss, t.Accuracy, t.Train, t.Features
+	return all
 }
 
 // checkRun checks the options of a run and those of its strategy.

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,11 +22,11 @@ import (
 )
 
 // interruptIn is the round in which a test's own process is interrupted; it is set in processes made for it.
-var interruptIn int
+var interruptIn atomic.Int64
 
 // interrupts is a hook that interrupts the process and waits until its own run knows of it.
 func interrupts(r *Round, _ *Job) {
-	if r.T != interruptIn {
+	if int64(r.T) != interruptIn.Load() {
 		return
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
@@ -74,7 +75,7 @@ var interruptedCases = []struct {
 			runs.Go(func() {
 				s := stoppable()
 				s.Before = func(r *Round, job *Job) {
-					if r.T != interruptIn {
+					if int64(r.T) != interruptIn.Load() {
 						return
 					}
 					ready.Done()
@@ -115,7 +116,7 @@ var interruptedCases = []struct {
 	{"a guest", 3, func(fed *Federation, _ string) {
 		s := stoppable()
 		s.Before = func(r *Round, _ *Job) {
-			if r.T == interruptIn {
+			if int64(r.T) == interruptIn.Load() {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 				time.Sleep(time.Minute)
 			}
@@ -160,7 +161,7 @@ func TestInterrupt(t *testing.T) {
 		fed, _ := toy(t, 4, 4)
 		for _, c := range interruptedCases {
 			if c.name == name {
-				if interruptIn = c.round; !strings.HasPrefix(name, "a guest") {
+				if interruptIn.Store(int64(c.round)); !strings.HasPrefix(name, "a guest") {
 					interrupt.Enable()
 				}
 				c.run(fed, os.Getenv("FEDKIT_TEST_CHECKPOINT"))

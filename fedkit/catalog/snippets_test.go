@@ -175,7 +175,7 @@ func run(s fedkit.Strategy) *fedkit.History { return must.M1(fedkit.Run(V_ctx, m
 `
 
 // runs are the places of snippets that are run, in which rounds are fewer.
-var runs = regexp.MustCompile(`README.md 1|algorithms.md 2|studies.md 1|time.md 1|fedkit/doc.go|study/doc.go|` +
+var runs = regexp.MustCompile(`README.md 1|algorithms.md 5|studies.md 1|time.md 1|fedkit/doc.go|study/doc.go|` +
 	`/(dots|facets|forest|heat|over|show|pivot|tidy|serving|stats/doc|table/doc|plot/doc|compare/doc|weights/doc|export/doc).go`)
 
 // Whatever looks like Go in the pages and in comments is Go, and names what there is, with the arguments that it takes. What needs no
