@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -23,6 +24,7 @@ func (b Basis) String() string {
 
 // Points returns a run's scores.
 func (b Basis) Points(r *Run) []Point {
+	r = cmp.Or(r, &Run{})
 	if b == GlobalModel {
 		return r.Global
 	}
@@ -36,6 +38,7 @@ func (b Basis) Other() Basis { return 1 - b&1 }
 //
 // Errors: one run has only a global model, and another only the clients' own.
 func CommonBasis(all []*Run) (Basis, error) {
+	all = followed(all)
 	noGlobal := slices.IndexFunc(all, func(r *Run) bool { return len(r.Global) == 0 })
 	if noGlobal < 0 {
 		return GlobalModel, nil

@@ -29,7 +29,7 @@ func (f function) Check(*fedkit.Federation, int) error {
 
 // labeled returns the entries that have a label, and whether there are any. Without one, a metric of labels is NaN.
 func labeled(p *fedkit.Predictions) (*fedkit.Predictions, bool) {
-	if len(p.Labels) != len(p.Outputs) {
+	if p == nil || len(p.Labels) != len(p.Outputs) {
 		return nil, false
 	}
 	some := &fedkit.Predictions{}

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"cmp"
 	"math"
 
 	"fedkit.example/fedkit"
@@ -63,7 +64,7 @@ func (R2) Check(fed *fedkit.Federation, _ int) error {
 
 // Measure implements fedkit.Metric. It is NaN without targets.
 func (R2) Measure(p *fedkit.Predictions) float64 {
-	if len(p.Outputs) == 0 || len(p.Targets) == 0 {
+	if p == nil || len(p.Outputs) == 0 || len(p.Targets) == 0 {
 		return math.NaN()
 	}
 	t, n := len(p.Outputs[0]), float64(len(p.Outputs))
@@ -85,7 +86,7 @@ func (R2) Measure(p *fedkit.Predictions) float64 {
 
 // eachTarget calls f with every target, by its position j in its example, and its output.
 func eachTarget(p *fedkit.Predictions, f func(j int, out, y float64)) {
-	for i, out := range p.Outputs {
+	for i, out := range cmp.Or(p, &fedkit.Predictions{}).Outputs {
 		for j, v := range out {
 			if at := i*len(out) + j; at < len(p.Targets) {
 				f(j, float64(v), float64(p.Targets[at]))
