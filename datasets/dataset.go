@@ -113,7 +113,7 @@ func (d *Dataset) Features() int {
 
 // Row writes example i, as a model sees it, into dst ([f]) and returns it; a nil dst is allocated.
 func (s *Split) Row(i int, dst []float32) []float32 {
-	f := max(len(s.Bytes), len(s.Floats)) / s.Len()
+	f := max(len(s.Bytes), len(s.Floats)) / max(1, s.Len())
 	if dst == nil {
 		dst = make([]float32, f)
 	}

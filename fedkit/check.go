@@ -37,8 +37,8 @@ func Check(part any, fed *Federation, n int) error {
 func check(path string, v any, fed *Federation, n int) (err error) {
 	defer func() {
 		p := recover() // in the Check of a part
-		if _, ok := p.(runtime.Error); ok && fed == nil {
-			err = fmt.Errorf("%w: panic without one: %v", Invalid("federation", "nil", "made by fedkit.New"), p)
+		if _, ok := p.(runtime.Error); ok && fed.made() != nil {
+			err = fmt.Errorf("%w: panic without one: %v", fed.made(), p)
 		} else if p != nil {
 			err = fmt.Errorf("panic while checking options: %w", fault.Panicked(p))
 		}
@@ -71,10 +71,14 @@ func under(path, part string) string {
 	return path + "." + part
 }
 
-// checkNils refuses interfaces in v that hold a nil pointer or function.
+// checkNils refuses interfaces in v that hold a nil pointer or function, and parts that contain themselves.
 func checkNils(path string, v any) error {
-	if at, nothing := config.Unset(v); nothing != nil {
-		return Invalid(under(path, at), fmt.Sprint("nil ", nothing), "a value, or left out for the default")
+	at, wrong, cycle := config.Unset(v)
+	switch {
+	case cycle:
+		return Invalid(under(path, at), wrong, "one that does not contain itself")
+	case wrong != nil:
+		return Invalid(under(path, at), fmt.Sprint("nil ", wrong), "a value, or left out for the default")
 	}
 	return nil
 }

@@ -41,6 +41,10 @@ func (p *Predictions) Classes() []int32 {
 // number of its examples, [classes]. Entries without a label do not count. Of a layer's outputs they are its prototypes: see
 // Round.Features.
 func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float64) {
+	if classes > 1<<24 {
+		panic(Invalid("classes", classes, "at most 2²⁴"))
+	}
+	classes = max(0, classes)
 	means, count = make([][]float64, classes), make([]float64, classes)
 	for c := range means {
 		means[c] = make([]float64, len(slices.Concat(p.Outputs[:min(1, len(p.Outputs))]...)))

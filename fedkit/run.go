@@ -69,8 +69,8 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		}
 		defer u.release()
 		u.h.Fleet = o.Fleet
-		u.notifyStart()
-		if o.Fleet != nil {
+		err = u.notifyStart()
+		if err == nil && o.Fleet != nil {
 			var leave func()
 			if u.on, leave, err = o.Fleet.Open(ctx); err == nil {
 				defer leave()
@@ -89,8 +89,8 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		if err = errors.Join(err, u.files.Finish(err)); err != nil {
 			err = fmt.Errorf("fedkit: %s: %w", u.h.Name, err)
 		}
-		if o.Watch != nil {
-			o.Watch.Done(u.h, err)
+		if failed := u.watching(func(w Watcher) { w.Done(u.h, err) }); failed != nil {
+			err = errors.Join(err, fmt.Errorf("fedkit: %s: %w", u.h.Name, failed))
 		}
 		if err != nil || !yielded {
 			yield(u.h, err)
@@ -269,16 +269,27 @@ func (u *underway) resume(ctx context.Context) error {
 		u.opts.Keep.thin(r, u.opts)
 	})
 	if len(u.h.Rounds) > 0 {
-		u.notifyStart()
+		err = errors.Join(err, u.notifyStart())
 	}
 	return err
 }
 
 // notifyStart notifies a watcher that the run begins.
-func (u *underway) notifyStart() {
-	if w, ok := u.opts.Watch.(interface{ Start(*History, int) }); ok {
-		w.Start(u.h, u.opts.Rounds)
+func (u *underway) notifyStart() error {
+	return u.watching(func(w Watcher) {
+		if w, ok := w.(interface{ Start(*History, int) }); ok {
+			w.Start(u.h, u.opts.Rounds)
+		}
+	})
+}
+
+// watching calls the watcher, if there is one. A panic in it is an error of the run.
+func (u *underway) watching(call func(w Watcher)) (err error) {
+	defer fault.Recovered("Options.Watch", &err)
+	if u.opts.Watch != nil {
+		call(u.opts.Watch)
 	}
+	return nil
 }
 
 // round runs a round and adds it to the history.
@@ -301,8 +312,8 @@ func (u *underway) round(ctx context.Context) error {
 	if err := u.files.Add(r.record); err != nil {
 		return fmt.Errorf("round %d: %w", t, err)
 	}
-	if u.opts.Watch != nil {
-		u.opts.Watch.Round(u.h, u.opts.Rounds)
+	if err := u.watching(func(w Watcher) { w.Round(u.h, u.opts.Rounds) }); err != nil {
+		return fmt.Errorf("round %d: %w", t, err)
 	}
 	return nil
 }

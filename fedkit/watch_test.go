@@ -63,3 +63,34 @@ func TestWatchersAndLook(t *testing.T) {
 		}
 	}
 }
+
+// failing panics when it is told something.
+type failing struct{ at string }
+
+func (f failing) told(what string) {
+	if f.at == what {
+		panic("so")
+	}
+}
+
+func (f failing) Start(*History, int)  { f.told("start") }
+func (f failing) Round(*History, int)  { f.told("round") }
+func (f failing) Done(*History, error) { f.told("done") }
+
+// A watcher that panics ends the run with an error, and the checkpoint is whole: the run can go on without it.
+func TestWatchersThatPanic(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	for at, rounds := range map[string]int{"start": 0, "round": 1, "done": 2} {
+		o := Options{Rounds: 2, Checkpoint: filepath.Join(t.TempDir(), "run"), Watch: failing{at}}
+		h, err := Run(context.Background(), fed, trained(), o)
+		expect.Error(t, "Options.Watch: panic: so")(err)
+		if len(h.Rounds) != rounds {
+			t.Errorf("%s: %d rounds, want %d", at, len(h.Rounds), rounds)
+		}
+		w := &starter{}
+		o.Watch = w
+		if h := expect.Value(Run(context.Background(), fed, trained(), o))(t); len(h.Rounds) != 2 || w.told[len(w.told)-1] != "done 2/2" {
+			t.Errorf("%s: %d rounds after it, told %q", at, len(h.Rounds), w.told)
+		}
+	}
+}

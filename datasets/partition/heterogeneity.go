@@ -87,7 +87,11 @@ func empty(counts []int) bool { return !slices.ContainsFunc(counts, func(n int) 
 // client i's training rows of class c or, with a label at each of several positions, of positions. Rows out of range, which
 // Check reports, are left out. For a regression and for tags C is 0.
 func Labels(d *datasets.Dataset, clients []Client) [][]int {
-	counts, t := make([][]int, len(clients)), max(1, d.Train.Width)
+	counts := make([][]int, len(clients))
+	if d == nil || d.Classes < 0 || d.Classes > 1<<24 { // which Check refuses
+		return counts
+	}
+	t := max(1, d.Train.Width)
 	for i, c := range clients {
 		counts[i] = make([]int, d.Classes)
 		for _, row := range c.Train {

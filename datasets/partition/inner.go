@@ -3,18 +3,21 @@ package partition
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // inner partitions by a rule that is nested in another. The caller may change the list of clients, but not their rows.
 func inner(rule string, of Rule, d *datasets.Dataset) (*Partitioned, error) {
-	if v := reflect.ValueOf(of); of == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
+	_, wrong, cycle := config.Unset(of)
+	if of == nil || wrong != nil {
 		what := "nil"
-		if of != nil {
-			what = fmt.Sprintf("nil %T", of)
+		if cycle {
+			what = fmt.Sprintf("a %v that contains itself", wrong)
+		} else if of != nil {
+			what = fmt.Sprintf("nil %v", wrong)
 		}
 		return nil, fmt.Errorf("partition.%s: Of = %s: must be a rule that deals the rows out, such as partition.IID{Clients: 20}", rule, what)
 	}

@@ -32,6 +32,9 @@ type Manifest struct {
 // in this order. Each slice follows its length; an int is written as int64, anything else in the field's own type. Names
 // are not hashed. MNIST takes tens of milliseconds.
 func (d *Partitioned) Manifest(rule Rule) Manifest {
+	if rule == nil || d.Data == nil {
+		return Manifest{}
+	}
 	return Manifest{Rule: rule.String(), Config: config.Of(rule), Data: hashData(d.Data), Clients: hashClients(d.Clients)}
 }
 

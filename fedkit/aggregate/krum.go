@@ -43,7 +43,7 @@ type MultiKrum struct {
 
 // Check implements fedkit.Checker.
 func (a MultiKrum) Check(_ *fedkit.Federation, n int) error {
-	if n < 2*a.F+3 {
+	if float64(n) < 2*float64(a.F)+3 { // an int would overflow
 		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+3; a round has n = %d clients", n))
 	}
 	if a.M > n {

@@ -23,7 +23,7 @@ type NearestMix struct {
 
 // Check implements fedkit.Checker.
 func (a NearestMix) Check(_ *fedkit.Federation, n int) error {
-	if n < 2*a.F+1 {
+	if float64(n) < 2*float64(a.F)+1 { // an int would overflow
 		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+1; a round has n = %d clients", n))
 	}
 	return nil

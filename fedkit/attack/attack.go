@@ -78,6 +78,9 @@ func (f Forge) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federatio
 
 // marked returns for each client whether it is an attacker.
 func marked(fed *fedkit.Federation, attackers []int) ([]bool, error) {
+	if fed == nil || fed.Data == nil {
+		return nil, fedkit.Invalid("federation", fed, "made by fedkit.New")
+	}
 	bad := make([]bool, fed.Size())
 	for _, c := range attackers {
 		if c < 0 || c >= len(bad) || bad[c] {

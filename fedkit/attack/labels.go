@@ -28,7 +28,7 @@ func (a OneLabel) String() string { return fmt.Sprintf("all labels %d", a.Label)
 
 // Apply implements Attack.
 func (a OneLabel) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	if fed.Data.Classes > 0 && (a.Label < 0 || a.Label >= fed.Data.Classes) {
+	if fed != nil && fed.Data != nil && fed.Data.Classes > 0 && (a.Label < 0 || a.Label >= fed.Data.Classes) {
 		return nil, fedkit.Invalid("OneLabel.Label", a.Label, fmt.Sprintf("in [0, %d)", fed.Data.Classes))
 	}
 	return relabel(a, fed, attackers, func(int32) int32 { return int32(a.Label) })

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -33,6 +34,9 @@ func Diagram(title string, boxes []Box, arrows []Arrow) *Figure {
 	columns, rows := 0., 0.
 	for _, b := range boxes {
 		columns, rows = max(columns, math.Ceil(b.X)), max(rows, math.Ceil(b.Y))
+	}
+	if !(columns <= 100 && rows <= 100) {
+		return Failed(fmt.Errorf("chart: a diagram of %v columns and %v rows: must be at most 100 each", columns+1, rows+1))
 	}
 	across, down := make([]string, int(columns)+1), make([]string, int(rows)+1)
 	f := &Figure{Title: title, X: Axis{Hidden: true, Names: across}, Y: Axis{Hidden: true, Names: down}, Legend: true}

@@ -14,7 +14,7 @@ type Group struct {
 //
 //	plot.Dots(compare.Clients, "FedAvg", panels...).Grouped(chart.Group{Name: "robust means:", Rows: []string{"Krum", "FedMedian"}}).Show()
 func (r Row) Grouped(groups ...Group) Row {
-	if len(r) == 0 || len(r[0].Y.Names) == 0 {
+	if len(r) == 0 || slices.Contains(r, nil) || len(r[0].Y.Names) == 0 {
 		return r
 	}
 	was := r[0].Y.Names // from below

@@ -192,6 +192,9 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	own.X.Names, own.Y.Names = allBound(f.X.Names), broken(allBound(f.Y.Names), tickText, 160)
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
+	if most := 1 << 14; max(p.Width, p.Height) > most {
+		return nil, fmt.Errorf("Width × Height = %d × %d: must be at most %d each", p.Width, p.Height, most)
+	}
 	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
 	own.X, own.Y = own.X.bounded(f.Series, "x", "x2"), own.Y.bounded(f.Series, "y", "y2")
 	if own.Y.Log {

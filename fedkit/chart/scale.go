@@ -234,9 +234,9 @@ func niceStep(v float64) float64 {
 
 // multiples returns lo·step, (lo+1)·step, …, hi·step without the noise of repeated sums.
 func multiples(step, lo, hi float64) []float64 {
-	var t []float64
-	for k := lo; k <= hi; k++ {
-		t = append(t, round(k*step, 12)+0) // -0 becomes 0
+	t := make([]float64, int(hi-lo)+1)
+	for i := range t {
+		t[i] = round((lo+float64(i))*step, 12) + 0 // -0 becomes 0
 	}
 	return t
 }

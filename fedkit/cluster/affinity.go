@@ -17,7 +17,12 @@ type Affinity interface {
 type AffinityFunc func(p *Points) (*mat.SymDense, error)
 
 // Affinity calls f.
-func (f AffinityFunc) Affinity(p *Points) (*mat.SymDense, error) { return f(p) }
+func (f AffinityFunc) Affinity(p *Points) (*mat.SymDense, error) {
+	if f == nil {
+		return nil, invalid("cluster.AffinityFunc", "nil", "a function")
+	}
+	return f(p)
+}
 
 // PositiveCosine is the cosine similarity, or 0 if it is negative or a point is zero. On updates, it is their normalized
 // correlation.
@@ -59,6 +64,9 @@ func (InnerProduct) Affinity(p *Points) (*mat.SymDense, error) { return p.Gram()
 
 // pairwise returns the symmetric matrix of f(i, j), i < j; its diagonal is 0.
 func pairwise(n int, f func(i, j int) float64) *mat.SymDense {
+	if n == 0 {
+		return new(mat.SymDense)
+	}
 	a := mat.NewSymDense(n, nil)
 	parallel(n, func(i int) {
 		for j := i + 1; j < n; j++ {

@@ -1,6 +1,9 @@
 package cluster
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Align renames new groups after the old ones they resemble most: it returns the labels [n], renamed by Match. The overlap of an
 // old and a new group is the weight that the new one's points had in the old one. before[i][c] is point i's weight in old group
@@ -58,7 +61,7 @@ func groups(labels []int) int {
 	if len(labels) == 0 {
 		return 0
 	}
-	return max(0, 1+slices.Max(labels))
+	return 1 + min(max(-1, slices.Max(labels)), math.MaxInt-1)
 }
 
 // rename returns name[label] for each label, −1 for a negative one.
@@ -91,6 +94,7 @@ func Renumber(labels []int) []int {
 
 // zeros returns a table of zeros [rows][columns] in one allocation.
 func zeros(rows, columns int) [][]float64 {
+	rows = sized(rows, columns)
 	t, all := make([][]float64, rows), make([]float64, rows*columns)
 	for i := range t {
 		t[i] = all[i*columns : (i+1)*columns : (i+1)*columns]

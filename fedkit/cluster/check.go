@@ -14,6 +14,14 @@ func invalid(field string, value any, allowed string) error {
 	return fmt.Errorf("cluster: %s = %v: must be %s", field, value, allowed)
 }
 
+// sized returns a number of groups, at least 0. Its callers return no error, so it panics with one if k·n numbers fit in no memory.
+func sized(k, n int) int {
+	if most := (1 << 30) / max(n, 1); k > most {
+		panic(invalid("k", k, fmt.Sprintf("at most %d for %d points", most, n)))
+	}
+	return max(k, 0)
+}
+
 // check refuses k < 1, and points that cannot be clustered.
 func (p *Points) check(k int) error {
 	if k < 1 {

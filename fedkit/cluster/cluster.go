@@ -6,6 +6,7 @@
 package cluster
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -31,11 +32,16 @@ type KSelector interface {
 type Func func(p *Points, k int, rng *rand.Rand) ([]int, error)
 
 // Cluster calls f.
-func (f Func) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) { return f(p, k, rng) }
+func (f Func) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
+	if f == nil {
+		return nil, invalid("cluster.Func", "nil", "a function")
+	}
+	return f(p, k, rng)
+}
 
 // Members returns the members of each of k groups, in ascending order. Labels outside [0, k) are ignored.
 func Members(labels []int, k int) [][]int {
-	m := make([][]int, k)
+	m := make([][]int, sized(k, len(labels)))
 	for i, c := range labels {
 		if c >= 0 && c < k {
 			m[c] = append(m[c], i)
@@ -63,6 +69,10 @@ func SquaredDistances(gram *mat.SymDense, labels []int, k int) [][]float64 {
 // every mean, [k]; for an empty group, 0 and +Inf.
 func Centroids(gram *mat.SymDense, labels []int, k int) (inner [][]float64, norm []float64) {
 	groups := Members(labels, k)
+	if gram == nil || gram.SymmetricDim() < len(labels) {
+		panic(invalid("gram", sizeOf(gram), fmt.Sprintf("the inner products of %d points", len(labels))))
+	}
+	k = len(groups)
 	norm = make([]float64, k)
 	inner = make([][]float64, len(labels))
 	for i := range inner {

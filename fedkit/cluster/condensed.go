@@ -13,12 +13,17 @@ type Condensed struct {
 
 // NewCondensed returns zeros for the pairs of n points; none if n < 2.
 func NewCondensed(n int) *Condensed {
-	n = max(n, 0)
+	n = sized(n, n)
 	return &Condensed{n, make([]float64, n*(n-1)/2)}
 }
 
 // Len returns n.
-func (d *Condensed) Len() int { return d.n }
+func (d *Condensed) Len() int {
+	if d == nil {
+		return 0
+	}
+	return d.n
+}
 
 // Values returns the numbers of the pairs (0,1), (0,2), …, (1,2), …. They are not a copy.
 func (d *Condensed) Values() []float64 { return d.v }

@@ -68,6 +68,9 @@ func squares(x *mat.Dense) []float64 {
 
 // CosineDistances returns 1 − cos for each pair of the given points [m] of gram; 1 if either is zero.
 func CosineDistances(gram *mat.SymDense, points []int) *Condensed {
+	if gram == nil && len(points) > 0 {
+		panic(invalid("gram", "nil", "the inner products of the points"))
+	}
 	d := NewCondensed(len(points))
 	for a, i := range points {
 		for b, j := range points[:a] {

@@ -16,7 +16,7 @@ const None = -1
 type Groups []int
 
 // Ungrouped returns n points in no group.
-func Ungrouped(n int) Groups { return slices.Repeat(Groups{None}, n) }
+func Ungrouped(n int) Groups { return slices.Repeat(Groups{None}, sized(n, 1)) }
 
 // Names returns the groups that exist, in ascending order.
 func (g Groups) Names() []int {
@@ -108,7 +108,7 @@ func (g Groups) Means(k int, weights []float64) [][]float64 {
 // cosine with it. In a tie it stays. The cosine with a zero vector is 0.
 func (g Groups) Reassign(x, centers *mat.Dense) {
 	for i := range g {
-		for c := range centers.RawMatrix().Rows {
+		for c := 0; x != nil && centers != nil && c < centers.RawMatrix().Rows; c++ {
 			if g[i] != None && cosine(x.RawRowView(i), centers.RawRowView(c)) > cosine(x.RawRowView(i), centers.RawRowView(g[i])) {
 				g[i] = c
 			}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -12,13 +13,13 @@ import (
 // √λ_c·u_c. The sign of an axis makes its coordinate of greatest size positive, the first in a tie. Axes beyond the rank of the
 // points are 0.
 //
-// Errors: d < 1, and those of points as in Clusterer.
+// Errors: d < 1 or too many, and those of points as in Clusterer.
 func PCA(p *Points, d int) (*mat.Dense, error) {
-	if d < 1 {
-		return nil, invalid("d", d, "at least 1")
-	}
 	if err := p.finite(); err != nil {
 		return nil, err
+	}
+	if most := (1 << 30) / p.n; d < 1 || d > most {
+		return nil, invalid("d", d, fmt.Sprintf("in [1, %d]", most))
 	}
 	values, found, err := p.axes(d)
 	if err != nil {

@@ -26,6 +26,9 @@ func FromVectors(x *mat.Dense) *Points {
 
 // FromRows returns points with the coordinates of some rows of x, at least one.
 func FromRows(x *mat.Dense, rows []int) *Points {
+	if x == nil || len(rows) == 0 {
+		return new(Points)
+	}
 	some := mat.NewDense(len(rows), x.RawMatrix().Cols, nil)
 	for at, i := range rows {
 		some.SetRow(at, x.RawRowView(i))

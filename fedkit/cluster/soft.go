@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -62,6 +63,9 @@ func SoftTop(v []float64, m int, temperature float64) []float64 {
 //
 // It returns the responsibilities q [k, n] and the next π.
 func Responsibilities(loss [][]float32, pi []float64) (q [][]float32, next []float64) {
+	if len(pi) == 0 || len(loss) < len(pi) {
+		panic(invalid("loss", fmt.Sprintf("%d rows", len(loss)), fmt.Sprintf("one row for each of the %d models, at least one", len(pi))))
+	}
 	next, log := make([]float64, len(pi)), make([]float64, len(pi))
 	for range pi {
 		q = append(q, make([]float32, len(loss[0])))

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -23,6 +24,7 @@ func (b Basis) String() string {
 
 // Points returns a run's scores.
 func (b Basis) Points(r *Run) []Point {
+	r = cmp.Or(r, &Run{})
 	if b == GlobalModel {
 		return r.Global
 	}
@@ -36,6 +38,7 @@ func (b Basis) Other() Basis { return 1 - b&1 }
 //
 // Errors: one run has only a global model, and another only the clients' own; one is a regression, and another is not.
 func CommonBasis(all []*Run) (Basis, error) {
+	all = followed(all)
 	if a := slices.IndexFunc(all, (*Run).regression); a >= 0 {
 		if b := slices.IndexFunc(all, func(r *Run) bool { return r.evaluated() && !r.regression() }); b >= 0 {
 			return 0, fmt.Errorf("history %q is a regression, which has R², and %q has an accuracy: they cannot be compared", all[a].Name, all[b].Name)

@@ -30,7 +30,7 @@ var (
 )
 
 // Clocked reports whether the run has a clock, because its clients have devices.
-func (r *Run) Clocked() bool { return r.History.Devices != nil }
+func (r *Run) Clocked() bool { return r.History != nil && r.History.Devices != nil }
 
 // Timed refuses a run without a simulated clock.
 func (r *Run) Timed() error {

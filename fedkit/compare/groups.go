@@ -17,7 +17,7 @@ type Group struct {
 
 // Both reports whether the runs served personal models beside a global one.
 func (g *Group) Both() bool {
-	return !slices.ContainsFunc(g.Runs, func(r *Run) bool { return !r.Personal || len(r.Global) == 0 })
+	return !slices.ContainsFunc(g.Runs, func(r *Run) bool { return r == nil || !r.Personal || len(r.Global) == 0 })
 }
 
 // Groups sorts histories by configuration, in order of appearance: their name, the strategy with its options, the data and how
@@ -38,7 +38,7 @@ func Groups(h ...*history.History) ([]*Group, error) {
 func GroupRuns(all []*Run) (gs []*Group) {
 	known := map[string][]*Group{}
 	byName := map[string][]*Group{}
-	for _, r := range all {
+	for _, r := range followed(all) {
 		key := r.identity().configuration
 		if !slices.ContainsFunc(known[key], func(g *Group) bool { return g.take(r) }) {
 			g := &Group{Name: r.Name, Runs: []*Run{r}}

@@ -173,6 +173,9 @@ func (q Quantity) OnValidation() Quantity {
 
 // Value returns the number of a run, NaN if it has none.
 func (q Quantity) Value(r *Run, b Basis) float64 {
+	if r == nil || r.History == nil {
+		return math.NaN()
+	}
 	if q = q.orAccuracy(); q.Summary != nil {
 		return q.Summary(r, b)
 	}

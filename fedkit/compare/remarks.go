@@ -9,6 +9,9 @@ import (
 func Remarks(gs []*Group) (all []string) {
 	numbered := false
 	for _, g := range gs {
+		if g == nil || len(g.Runs) == 0 || len(followed(g.Runs)) < len(g.Runs) {
+			continue
+		}
 		numbered = numbered || g.numbered
 		for _, r := range g.Repeats {
 			all = append(all, fmt.Sprintf("%s: seed %d was given again and counts once", g.Name, r.History.Seed))

@@ -30,6 +30,7 @@ type Point struct {
 
 // Follow reads the new rounds of a history. It may be called again while the history grows.
 func (r *Run) Follow(h *history.History) {
+	h = cmp.Or(h, &history.History{})
 	r.History, r.Name = h, cmp.Or(h.Name, h.Strategy)
 	for ; r.Rounds < len(h.Rounds); r.Rounds++ {
 		rec := &h.Rounds[r.Rounds]
@@ -47,7 +48,7 @@ func (r *Run) Follow(h *history.History) {
 func (r *Run) Metrics() []string {
 	all := map[string]history.Float{}
 	for _, p := range slices.Concat(r.Global, r.Own) {
-		maps.Copy(all, p.Score.Metrics)
+		maps.Copy(all, cmp.Or(p.Score, &history.Score{}).Metrics)
 	}
 	return slices.Sorted(maps.Keys(all))
 }
@@ -55,7 +56,7 @@ func (r *Run) Metrics() []string {
 // Scored returns the kind of rows that the scores of runs are of: "test", "validation" (see history.History.OnValidation), or "test and
 // validation" if they differ.
 func Scored(all []*Run) (rows string) {
-	for _, r := range all {
+	for _, r := range followed(all) {
 		switch is := r.History.Scored(); {
 		case rows == "":
 			rows = is
@@ -64,6 +65,11 @@ func Scored(all []*Run) (rows string) {
 		}
 	}
 	return rows
+}
+
+// followed returns the runs without those that are nil or have not followed a history.
+func followed(all []*Run) []*Run {
+	return slices.DeleteFunc(slices.Clone(all), func(r *Run) bool { return r == nil || r.History == nil })
 }
 
 // metrics returns those of all runs.

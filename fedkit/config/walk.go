@@ -32,9 +32,9 @@ func walk(v any, hidden bool, visit func(path string, part any) error) error {
 
 // walker is what a walk does.
 type walker struct {
-	visit   func(path string, held, v reflect.Value) error // v is what held points to
-	nothing func(path string, t reflect.Type) error        // for a typed nil in an interface
-	hidden  bool                                           // unexported fields too
+	visit  func(path string, held, v reflect.Value) error      // v is what held points to
+	wrong  func(path string, t reflect.Type, cycle bool) error // for a typed nil in an interface, or a cycle
+	hidden bool                                                // unexported fields too
 }
 
 func (w walker) walk(path string, v reflect.Value, above trail) error {
@@ -42,11 +42,14 @@ func (w walker) walk(path string, v reflect.Value, above trail) error {
 	above, ok := above.enter(v)
 	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
 		in := v.Elem()
-		if k := in.Kind(); w.nothing != nil && v.Kind() == reflect.Interface && (k == reflect.Pointer || k == reflect.Func) && in.IsNil() {
-			return w.nothing(path, in.Type())
+		if k := in.Kind(); w.wrong != nil && v.Kind() == reflect.Interface && (k == reflect.Pointer || k == reflect.Func) && in.IsNil() {
+			return w.wrong(path, in.Type(), false)
 		}
 		v = in
 		above, ok = above.enter(v)
+	}
+	if !ok && v.IsValid() && w.wrong != nil && cyclic(v) {
+		return w.wrong(path, v.Type(), true)
 	}
 	if !ok || plain(v.Type()) {
 		return nil
@@ -66,13 +69,21 @@ func (w walker) walk(path string, v reflect.Value, above trail) error {
 }
 
 // Unset returns the path and the type of the first interface in v that holds a typed nil pointer or function, which is not nil itself
-// but whose methods panic. The type is nil if there is none.
-func Unset(v any) (path string, nothing reflect.Type) {
+// but whose methods panic, or of the first part of fedkit's that contains itself, whose methods do not return. The type is nil if there
+// is none.
+func Unset(v any) (path string, wrong reflect.Type, cycle bool) {
 	_ = walker{
-		visit:   func(string, reflect.Value, reflect.Value) error { return nil },
-		nothing: func(at string, t reflect.Type) error { path, nothing = at, t; return errFound },
+		visit: func(string, reflect.Value, reflect.Value) error { return nil },
+		wrong: func(at string, t reflect.Type, again bool) error { path, wrong, cycle = at, t, again; return errFound },
 	}.walk("", reflect.ValueOf(&v).Elem(), nil)
-	return path, nothing
+	return path, wrong, cycle
+}
+
+// cyclic reports whether a value at which a walk ends is of a type whose methods would never return: not one of a user, who may link
+// parts both ways.
+func cyclic(v reflect.Value) bool {
+	k := v.Kind()
+	return (k == reflect.Pointer || (k == reflect.Slice || k == reflect.Map) && v.Len() > 0) && v.Type().Elem().PkgPath() != "" && !foreign(v.Type().Elem())
 }
 
 var errFound = errors.New("found")
@@ -152,7 +163,7 @@ func fieldsIn(s reflect.Value, at holder) (all []part) {
 		if p.hidden {
 			p.name, p.value = unlike(special, name), reflect.NewAt(f.Type, in.Addr().UnsafePointer()).Elem()
 		}
-		if inner := reflect.Indirect(p.value); !flattened(f) || inner.IsValid() && inner.Kind() != reflect.Struct {
+		if inner := reflect.Indirect(p.value); !flattened(f) || inner.IsValid() && (inner.Kind() != reflect.Struct || slices.Contains(at.in, inner.Type())) {
 			all = append(all, p)
 		} else if inner.IsValid() { // not an embedded nil pointer
 			all = append(all, fieldsIn(inner, holder{at.t, at.path + f.Name + ".", index, at.in})...)

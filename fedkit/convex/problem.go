@@ -30,8 +30,8 @@ type Problem struct {
 
 // Regression reports whether the model has the parameters of one dense layer and no training mode.
 func Regression(fed *fedkit.Federation) bool {
-	if fed == nil {
-		return true
+	if fed == nil || fed.Task == nil || fed.Data == nil {
+		return fed == nil
 	}
 	t, k := fed.Task, max(1, fed.Data.Classes)
 	return fed.Data.Train.Width <= 1 && !fed.Data.Tags && len(t.Params) == 2 && t.Store == nil && t.Train == nil &&
@@ -60,15 +60,17 @@ func Matches(r *fedkit.Round, refuse func(why string) error) error {
 
 // Problems returns the objectives φ_i/(M n_i/N) of all clients, φ_i = M (n_i/N) f_i + (λ/2)‖w‖² with the clients' losses f_i.
 func Problems(fed *fedkit.Federation, l2 float64) (all []*Problem) {
-	shares := Shares(fed)
-	for i, c := range fed.Clients {
-		all = append(all, newProblem(fed.Data, c.Train, l2/shares[i]))
+	for i, share := range Shares(fed) {
+		all = append(all, newProblem(fed.Data, fed.Clients[i].Train, l2/share))
 	}
 	return all
 }
 
 // Shares returns M n_i/N of all clients: all 1 if clients have equally many examples.
 func Shares(fed *fedkit.Federation) []float64 {
+	if fed == nil || fed.Data == nil {
+		return nil
+	}
 	shares := make([]float64, fed.Size())
 	for i, c := range fed.Clients {
 		shares[i] = float64(len(c.Train))

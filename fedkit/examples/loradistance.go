@@ -15,7 +15,7 @@ import (
 //
 // NaN if all A_i B_i are 0.
 func LoRADistance(task *fedkit.Task, models *fedkit.Matrix, weights []float64) (map[string]float64, error) {
-	if err := adapted(&fedkit.Federation{Task: task}, nil); err != nil {
+	if err := adapted(&fedkit.Federation{Task: cmp.Or(task, &fedkit.Task{})}, nil); err != nil {
 		return nil, err
 	}
 	if err := models.Mean(weights).Err(); err != nil || weights == nil {

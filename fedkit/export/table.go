@@ -29,6 +29,9 @@ func CSV(w io.Writer, run string, h *history.History) error {
 	if h == nil {
 		return fmt.Errorf("export: %w", fault.Invalid("history", "nil", "a history"))
 	}
+	if w == nil {
+		return fmt.Errorf("export: %w", fault.Invalid("w", "nil", "an io.Writer"))
+	}
 	c := csv.NewWriter(w)
 	if err := c.Write(Columns); err != nil {
 		return fmt.Errorf("export: %w", err)

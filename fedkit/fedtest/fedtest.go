@@ -193,7 +193,7 @@ func Outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 			s = outer.Unwrap()
 		}
 	}
-	for _, r := range h.Rounds {
+	for _, r := range cmp.Or(h, &fedkit.History{}).Rounds {
 		r.Seconds, r.EvalTime = 0, 0
 		record, err := json.Marshal(r)
 		if err != nil {
@@ -451,6 +451,9 @@ func Identical(a, b fedkit.Strategy, sizes ...int) error {
 
 // fresh returns a copy of a strategy, and of those it wraps, that has not run yet.
 func fresh(s fedkit.Strategy) fedkit.Strategy {
+	if s == nil {
+		return nil // which Run refuses
+	}
 	v := reflect.New(reflect.TypeOf(s).Elem())
 	v.Elem().Set(reflect.ValueOf(s).Elem())
 	for _, f := range v.Elem().Fields() {

@@ -12,6 +12,7 @@ import (
 
 // Differs returns the identifying fields in which h differs from past, one line per field.
 func (past *History) Differs(h *History) (fields []string) {
+	past, h = cmp.Or(past, &History{}), cmp.Or(h, &History{})
 	for _, f := range []struct {
 		name    string
 		was, is any

@@ -29,6 +29,9 @@ func (f function) Check(*fedkit.Federation, int) error {
 
 // labeled returns the entries that have a label. Without any, a metric of labels is NaN: 0/0.
 func labeled(p *fedkit.Predictions) *fedkit.Predictions {
+	if p == nil {
+		return &fedkit.Predictions{}
+	}
 	some := &fedkit.Predictions{}
 	for i, l := range p.Labels {
 		if l >= 0 && len(p.Labels) == len(p.Outputs) { // else a position without a label

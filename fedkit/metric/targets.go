@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"cmp"
 	"math"
 
 	"fedkit.example/fedkit"
@@ -40,7 +41,7 @@ func (t TagF1) Weight(p *fedkit.Predictions) float64 {
 
 // count returns TP, and 2 TP + FP + FN.
 func (TagF1) count(p *fedkit.Predictions) (right, seen float64) {
-	for i, out := range p.Outputs {
+	for i, out := range cmp.Or(p, &fedkit.Predictions{}).Outputs {
 		for j, v := range out[:max(0, min(len(out), len(p.Targets)-i*len(out)))] {
 			if v > 0 {
 				seen++
@@ -101,6 +102,7 @@ func (MAE) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.MAE, p) 
 
 // ofValues returns a measure of real values, NaN without targets.
 func ofValues(name string, p *fedkit.Predictions) float64 {
+	p = cmp.Or(p, &fedkit.Predictions{})
 	if of := fit.Of(p.Outputs, p.Targets); of != nil {
 		return of[name]
 	}

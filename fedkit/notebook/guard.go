@@ -4,6 +4,7 @@
 package notebook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -49,7 +50,7 @@ func Begin() int {
 // Until release is called, the first interrupt does not end the program, nor do those within half a second of it. Runs in a cell do
 // this themselves; a cell with several runs needs it for the time between them.
 func Interruptible(ctx context.Context) (_ context.Context, release func()) {
-	return interrupt.Notify(ctx)
+	return interrupt.Notify(cmp.Or(ctx, context.Background()))
 }
 
 // Panic replaces must.M, which would write the same error three times.

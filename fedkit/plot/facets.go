@@ -23,6 +23,9 @@ func Facets(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) char
 	if len(panels) == 0 {
 		return chart.Row{chart.Failed(errors.New("plot: facets: no panel given"))}
 	}
+	if draw == nil {
+		return chart.Row{chart.Failed(errors.New("plot: facets: draw is nil: must be a function such as plot.Accuracy"))}
+	}
 	row := make(chart.Row, len(panels))
 	for i, p := range panels {
 		f := draw(p.Runs...)

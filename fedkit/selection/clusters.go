@@ -70,7 +70,7 @@ func PerCluster(labels []int, n int, rng *rand.Rand) []int {
 	}
 	shuffle() // otherwise large clusters would come first in each pass
 	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
-	return all[:min(n, len(all))]
+	return all[:max(0, min(n, len(all)))]
 }
 
 // known returns the given labels or, if there are none, the clusters that the strategy last served, with all unclustered

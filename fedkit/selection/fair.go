@@ -35,7 +35,7 @@ func (s Fair) Check(fed *fedkit.Federation, n int) error {
 		return nil
 	}
 	m := fed.Size()
-	if least := (m - 1) / n; s.Wait > 0 && s.Wait < least {
+	if least := (m - 1) / max(n, 1); s.Wait > 0 && s.Wait < least {
 		return fedkit.Invalid("Wait", s.Wait, fmt.Sprintf("at least %d if %d of %d clients take part per round", least, n, m))
 	}
 	if s.Quota > 0 && s.Quota*float64(m) < float64(n)-tiny {

@@ -20,8 +20,8 @@ func checkNumber(field string, v float64) error {
 
 // checkClients refuses fewer than one client.
 func checkClients(n int) error {
-	if n < 1 {
-		return invalid("clients", n, "at least 1")
+	if n < 1 || n > 1<<24 {
+		return invalid("clients", n, "in [1, 2²⁴]")
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"fedkit.example/fedkit/config"
 )
 
 // Mixed has classes of devices, such as phones and computers, each drawn by a rule for a share of the clients. Clients are
@@ -33,6 +35,9 @@ func (r Mixed) Draw(n int) (devices []Device, err error) {
 	}
 	if len(r.Classes) == 0 {
 		return nil, invalid("Classes", "[]", "at least one class")
+	}
+	if _, _, cycle := config.Unset(r); cycle {
+		return nil, invalid("Classes", "a rule that contains itself", "rules that do not")
 	}
 	all := 0.0
 	for k, c := range r.Classes {
@@ -64,6 +69,9 @@ func (r Mixed) Draw(n int) (devices []Device, err error) {
 // String returns "0.8 × (s per example 0.1), 0.2 × (s per example 0.01)", and the seed unless it is 0.
 func (r Mixed) String() string {
 	var parts []string
+	if _, _, cycle := config.Unset(r); cycle {
+		return "a mixture that contains itself"
+	}
 	for _, c := range r.Classes {
 		parts = append(parts, fmt.Sprintf("%v × (%v)", c.Share, c.Of))
 	}

@@ -77,6 +77,9 @@ func column(name string) *quantity {
 // It fails if a column is unknown or is there twice, a cell is empty or not a number, a device does not pass its Check, or
 // there is no row. The error names the line, the column, the value and what is allowed.
 func ReadTrace(r io.Reader) ([]Device, error) {
+	if r == nil {
+		return nil, errors.New("is nil: must be an io.Reader")
+	}
 	in := csv.NewReader(r)
 	in.TrimLeadingSpace = true
 	header, err := in.Read()

@@ -13,7 +13,7 @@ import (
 // 2·2⁻ⁿ > α. W has its exact distribution if n ≤ 50, else the normal one. All are NaN without a difference.
 func HodgesLehmann(alpha float64, differences []float64) (estimate, lo, hi float64) {
 	n := len(differences)
-	if n == 0 {
+	if n == 0 || !(alpha > 0 && alpha <= 1) {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	var means []float64

@@ -18,7 +18,7 @@ func Interval(v []float64) (mean, half float64) { return IntervalAt(0.05, v) }
 // with Student's t and the sample standard deviation s. Half is NaN for one value, and both are for none.
 func IntervalAt(alpha float64, v []float64) (mean, half float64) {
 	mean, std := stat.MeanStdDev(v, nil)
-	if len(v) < 2 {
+	if len(v) < 2 || !(alpha > 0 && alpha <= 1) {
 		return mean, math.NaN()
 	}
 	return mean, student(len(v)-1, alpha) * std / math.Sqrt(float64(len(v)))

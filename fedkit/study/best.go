@@ -31,7 +31,7 @@ func (rs Runs) best(key string, by compare.Quantity) (best Runs, on datasets.Par
 	if len(values) == 0 {
 		return nil, 0, fedkit.Invalid("key", fmt.Sprintf("%q", key), "a label or option of the runs")
 	}
-	some := slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r.Error != "" })
+	some := slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r != nil && r.Error != "" })
 	histories := make([]*fedkit.History, len(some))
 	on = datasets.ValidationPart
 	for i, r := range some {

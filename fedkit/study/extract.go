@@ -105,6 +105,9 @@ func (rs Runs) extract(path string) error {
 	}
 	seen := map[string]bool{}
 	for _, r := range rs {
+		if r == nil || r.About == nil {
+			return errNil
+		}
 		if seen[r.Key+r.String()] {
 			return fmt.Errorf("%s, seed %d, is there twice", r, r.About.Seed)
 		}

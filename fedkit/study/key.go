@@ -54,7 +54,12 @@ func idOf(strategy, key string) string { return strategy + "-" + key[:12] }
 
 // Diff returns the fields in which two runs are different runs, with the values of both as text: "Local.LR", "Options.Rounds",
 // "data", "partition", "Options.Seed", "device". Both texts are the same if only the content differs that a name stands for.
-func Diff(a, b *Run) []config.Difference { return vary(a.About, b.About) }
+func Diff(a, b *Run) []config.Difference {
+	if a == nil || b == nil || a.About == nil || b.About == nil || a.About.Manifest == nil || b.About.Manifest == nil {
+		return nil
+	}
+	return vary(a.About, b.About)
+}
 
 func vary(was, is *fedkit.History) (all []config.Difference) {
 	a, b := identityOf(was), identityOf(is)

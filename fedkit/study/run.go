@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,12 +43,23 @@ type Run struct {
 	extract *fedkit.History   // of a run that Open read, which has no files
 }
 
+// errNil is the error of a run that neither a study nor Open returned.
+var errNil = errors.New("study: the run is nil or empty: must be one that Study.Run, List or Open returned")
+
 // String is what the run is called: its name with its labels, "FedAvg, α 0.1".
-func (r *Run) String() string { return called(r.Name, r.Labels) }
+func (r *Run) String() string {
+	if r == nil {
+		return "nil"
+	}
+	return called(r.Name, r.Labels)
+}
 
 // Err returns why the run failed, nil if it did not.
 func (r *Run) Err() error {
-	if r.Error == "" {
+	switch {
+	case r == nil:
+		return errNil
+	case r.Error == "":
 		return nil
 	}
 	return fmt.Errorf("%s: %s", r, r.Error)
@@ -60,6 +72,9 @@ func (r *Run) History() (*fedkit.History, error) { return r.load(true) }
 func (r *Run) Light() (*fedkit.History, error) { return r.load(false) }
 
 func (r *Run) load(whole bool) (*fedkit.History, error) {
+	if r == nil || r.About == nil {
+		return nil, errNil
+	}
 	if r.extract != nil {
 		h := *r.extract // its name may be changed
 		h.Name, h.Labels = r.Name, r.labels()
@@ -90,7 +105,7 @@ func (r *Run) load(whole bool) (*fedkit.History, error) {
 
 // Size returns the bytes that the run takes on disk, 0 for one of an extract.
 func (r *Run) Size() (bytes int64) {
-	if r.extract != nil {
+	if r == nil || r.extract != nil {
 		return 0
 	}
 	count := func(_ string, d fs.DirEntry, err error) error {
@@ -115,7 +130,8 @@ func (r *Run) Is(key string, value any) bool {
 
 // Value returns the value of a label or an option: see fedkit.History.Value.
 func (r *Run) Value(key string) (value string, ok bool) {
-	h := *r.About
+	r = cmp.Or(r, &Run{})
+	h := *cmp.Or(r.About, &fedkit.History{})
 	h.Labels = r.labels()
 	return h.Value(key)
 }
@@ -130,6 +146,9 @@ func (r *Run) isMadeFrom(c *config.Config) bool {
 
 // remove deletes the entry; a run that is being computed is refused.
 func (r *Run) remove() error {
+	if r == nil {
+		return errNil
+	}
 	if r.extract != nil {
 		return fmt.Errorf("study: %s: it is in an extract", r.ID)
 	}

@@ -85,7 +85,7 @@ func (rs Runs) Values(key string) (values []string) {
 
 // Failed returns the runs that failed.
 func (rs Runs) Failed() Runs {
-	return slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r.Error == "" })
+	return slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r == nil || r.Error == "" })
 }
 
 // Histories loads the histories of the runs that did not fail. Their names include the labels that distinguish these runs:
@@ -96,7 +96,7 @@ func (rs Runs) Histories() []*fedkit.History { return rs.load((*Run).History) }
 func (rs Runs) Light() []*fedkit.History { return rs.load((*Run).Light) }
 
 func (rs Runs) load(load func(*Run) (*fedkit.History, error)) []*fedkit.History {
-	rs = slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r.Error != "" })
+	rs = slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r != nil && r.Error != "" })
 	hs := make([]*fedkit.History, len(rs))
 	each(len(rs), func(i int) {
 		h, err := load(rs[i])

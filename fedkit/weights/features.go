@@ -19,6 +19,9 @@ import (
 // Training head is training fed with all layers but the last one frozen, without the frozen layers' time, and without their bytes.
 // Errors: as Federation.Features has, or data with a label at each position.
 func Features(ctx context.Context, fed *fedkit.Federation, x *fedkit.Matrix, layer string) (*datasets.Dataset, error) {
+	if fed == nil || fed.Data == nil || fed.Task == nil {
+		return nil, fmt.Errorf("weights: %w", fedkit.Invalid("federation", fed, "made by fedkit.New"))
+	}
 	if s := fed.Data.Train; s.Labels != nil && s.Width > 1 {
 		return nil, fmt.Errorf("weights: %w", fedkit.Invalid("data", fed.Data.Name, "one with a label or targets for each example, not with a label at each position"))
 	}

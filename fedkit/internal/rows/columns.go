@@ -15,6 +15,9 @@ func Zeros(n, d int) *Matrix {
 	if n < 1 || d < 1 {
 		return failed("Zeros: [%d, %d] is no shape of a matrix", n, d)
 	}
+	if err := memory.Fits("d", d, float64(d), 4*float64(n)*float64(d), fmt.Sprintf("%d rows of %d", n, d)); err != nil {
+		return failed("Zeros: %v", err)
+	}
 	return NewMatrix(make([]float32, d), 1, d).Repeat(n)
 }
 

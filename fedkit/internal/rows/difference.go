@@ -19,8 +19,11 @@ type difference struct {
 
 // Less returns m − start, [n, d]. It is lazy if m is in pieces, and either start is a single row or both are from FromRows.
 func Less(m, start *Matrix) *Matrix {
+	if m.Err() != nil || start.Err() != nil {
+		return m.Sub(start)
+	}
 	p := m.pieces
-	if m.Err() != nil || start.Err() != nil || p == nil || start.taken != nil && m.room() > m.rows || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
+	if p == nil || start.taken != nil && m.room() > m.rows || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
 		return m.Sub(start)
 	}
 	if bad := m.fits("Sub", start); bad != nil {

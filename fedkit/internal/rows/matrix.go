@@ -110,6 +110,9 @@ func (m *Matrix) Err() error {
 	if m == nil {
 		return fault.Located(fmt.Errorf("%w: the matrix is nil", fault.ErrInvalid))
 	}
+	if m.err == nil && m.rows == 0 {
+		return fault.Located(fmt.Errorf("%w: the matrix is a new(fedkit.Matrix) without values", fault.ErrInvalid))
+	}
 	return m.err
 }
 
@@ -127,7 +130,7 @@ func (m *Matrix) Apply(p *xla.Program, args ...any) *Matrix { return m.ApplyN(1,
 
 // ApplyN is Apply for a program with n results, which are all matrices.
 func (m *Matrix) ApplyN(n int, p *xla.Program, args ...any) []*Matrix {
-	all := func(bad *Matrix) []*Matrix { return slices.Repeat([]*Matrix{bad}, max(n, 1)) }
+	all := func(bad *Matrix) []*Matrix { return slices.Repeat([]*Matrix{bad}, min(max(n, 1), 1000)) }
 	if p == nil {
 		return all(failed("Matrix.Apply: the program is nil"))
 	}

@@ -255,6 +255,9 @@ func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name,
 //
 // Nothing is compiled. Errors: Forward fails, or there is no device.
 func (t *Task) FLOPs(d *datasets.Dataset) (float64, error) {
+	if d == nil || t.Forward == nil {
+		return 0, fmt.Errorf("task %s: without data or Forward: %w", t.Name, fault.ErrInvalid)
+	}
 	e := ForEngine(t)
 	one, err := e.Work(d, 1)
 	two, also := e.Work(d, 2)
