@@ -169,6 +169,9 @@ func (r *Round) begin(f *InFlight, a *Async) error {
 			if steps = a.Steps(c, Random(r.opts.Seed, "steps", r.T, c, call)); steps < 1 {
 				return Invalid("Async.Steps", steps, fmt.Sprintf("at least 1 (client %d)", c))
 			}
+			if err := r.Fed.fitsSteps("Async.Steps", steps, float64(steps), a.Job.Local.WithDefaults(), 1); err != nil {
+				return err
+			}
 			one.Steps = []int{steps}
 		}
 		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])

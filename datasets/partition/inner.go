@@ -11,8 +11,8 @@ import (
 
 // inner partitions by a rule that is nested in another. The caller may change the list of clients, but not their rows.
 func inner(rule string, of Rule, d *datasets.Dataset) (*Partitioned, error) {
-	_, wrong, cycle := config.Unset(of)
-	if of == nil || wrong != nil {
+	at, wrong, cycle := config.Unset(of)
+	if of == nil || cycle || wrong != nil && at == "" {
 		what := "nil"
 		if cycle {
 			what = fmt.Sprintf("a %v that contains itself", wrong)

@@ -20,8 +20,11 @@ type KMeans struct {
 
 // Cluster implements Clusterer.
 func (m KMeans) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
-	if m.Starts < 0 || m.Starts > 1e6 {
-		return nil, invalid("Starts", m.Starts, "in [1, 1000000], or 0 for the default of 10")
+	if m.Starts < 0 {
+		return nil, invalid("Starts", m.Starts, "at least 1, or 0 for the default of 10")
+	}
+	if m.Starts > 1e6 {
+		return nil, invalid("Starts", m.Starts, "at most 1000000")
 	}
 	if m.Iterations < 0 {
 		return nil, invalid("Iterations", m.Iterations, "at least 1, or 0 for the default of 300")

@@ -15,11 +15,14 @@ import (
 //
 // Errors: d < 1 or too many, and those of points as in Clusterer.
 func PCA(p *Points, d int) (*mat.Dense, error) {
+	if d < 1 {
+		return nil, invalid("d", d, "at least 1")
+	}
+	if most := (1 << 30) / max(1, p.Len()); d > most {
+		return nil, invalid("d", d, fmt.Sprintf("at most %d for %d points", most, p.Len()))
+	}
 	if err := p.finite(); err != nil {
 		return nil, err
-	}
-	if most := (1 << 30) / p.n; d < 1 || d > most {
-		return nil, invalid("d", d, fmt.Sprintf("in [1, %d]", most))
 	}
 	values, found, err := p.axes(d)
 	if err != nil {

@@ -74,6 +74,10 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 		return fedkit.Invalid("Newton", s.Newton, "0 if Exact is set, which takes as many steps as it needs")
 	case s.Sketch > 0 && s.Newton == 0:
 		return fedkit.Invalid("Sketch", s.Sketch, "0 without Newton")
+	case s.Newton > 1e6: // on the host, a round cannot be interrupted
+		return fedkit.Invalid("Newton", s.Newton, "at most 1000000")
+	case s.Sketch > 1e6:
+		return fedkit.Invalid("Sketch", s.Sketch, "at most 1000000")
 	case s.onHost() && s.ColdStart:
 		return fedkit.Invalid("ColdStart", true, "false if Exact or Newton is set: there are no local steps")
 	case s.onHost() && (s.Local.Batch != 0 || s.Local.LR != 0 || s.Local.Optimizer != nil):

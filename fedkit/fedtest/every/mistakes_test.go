@@ -297,6 +297,8 @@ func (m *mistaken) call(name string, f reflect.Value, args []reflect.Value) {
 			v.VegaLite()
 		case chart.Row:
 			v.VegaLite()
+		case fedkit.Model:
+			_, _ = fedkit.New(m.usual(reflect.TypeFor[*datasets.Dataset]()).Interface().(*datasets.Dataset), partition.IID{Clients: 2}, v)
 		case interface{ HTML() string }:
 			v.HTML()
 		case fmt.Stringer:
@@ -439,6 +441,43 @@ func TestPartsThatContainThemselvesAreRefused(t *testing.T) {
 	near.By, explore.Then = near, explore
 	for _, s := range []fedkit.Strategy{&strategy.FedAvg{Local: local, Aggregator: near}, &strategy.FedAvg{Local: local, Selector: explore}} {
 		expect.Invalid(t, "must be one that does not contain itself")(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))
+	}
+}
+
+// A strategy with an enormous number as an option runs or is refused, and takes neither all memory nor for ever.
+func TestEnormousOptionsAreRefused(t *testing.T) {
+	fed, tried := expect.Value(fedtest.Quadratic())(t), map[string]bool{}
+	for name := range every.Strategies() {
+		typ := reflect.TypeOf(every.Strategies()[name]).Elem()
+		for _, f := range reflect.VisibleFields(typ) {
+			numbers := []reflect.StructField{f}
+			if f.Type == reflect.TypeFor[fedkit.Local]() {
+				numbers = reflect.VisibleFields(f.Type)
+			}
+			for _, n := range numbers {
+				key := fmt.Sprintf("%v.%s.%s", typ, f.Name, n.Name)
+				if n.Type.Kind() != reflect.Int || !n.IsExported() || tried[key] {
+					continue
+				}
+				tried[key] = true
+				for _, v := range []int64{1 << 40, math.MaxInt} {
+					s := every.Strategies()[name]
+					to := reflect.ValueOf(s).Elem().FieldByIndex(f.Index)
+					if to.Kind() == reflect.Struct {
+						to = to.FieldByIndex(n.Index)
+					}
+					to.SetInt(v)
+					long := time.AfterFunc(2*time.Minute, func() { fmt.Println("this takes long:", key, v) })
+					if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 2}); err != nil && strings.Contains(err.Error(), "panic") {
+						t.Errorf("%s = %d: %v", key, v, err)
+					}
+					long.Stop()
+				}
+			}
+		}
+	}
+	if len(tried) < 100 {
+		t.Errorf("only %d options", len(tried))
 	}
 }
 
