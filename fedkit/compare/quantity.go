@@ -232,7 +232,7 @@ func (q Quantity) Axis() string { return cmp.Or(q.Long, q.Name) }
 // For returns the quantity with the name and the unit that it has for these runs: what is made of accuracy is of R², a plain number,
 // if they are regressions (see history.History.Main). The zero value becomes Accuracy.
 func (q Quantity) For(runs ...*Run) Quantity {
-	if q = q.orAccuracy(); !q.main || !slices.ContainsFunc(runs, (*Run).regression) {
+	if q = q.orAccuracy(); !q.main || !slices.ContainsFunc(followed(runs), (*Run).regression) {
 		return q
 	}
 	q.Name, q.Long = strings.Replace(q.Name, string(history.Accuracy), fit.R2, 1), strings.Replace(q.Long, string(history.Accuracy), fit.R2, 1)

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -36,7 +37,10 @@ func (s *Score) Main() Main {
 
 // Of returns the quantity of a score, NaN if the score does not have it.
 func (m Main) Of(s *Score) float64 {
-	if m == Accuracy {
+	switch {
+	case s == nil:
+		return math.NaN()
+	case m == Accuracy:
 		return float64(s.Accuracy)
 	}
 	if v, there := s.Metrics[string(m)]; there {
@@ -48,7 +52,7 @@ func (m Main) Of(s *Score) float64 {
 // Last returns the quantity in the last evaluated round of a run: of the global model on the whole test set or, if there is no
 // global model, the mean over the clients' own test examples. NaN if no round was evaluated.
 func (m Main) Last(h *History) float64 {
-	for i := len(h.Rounds) - 1; i >= 0; i-- {
+	for i := len(cmp.Or(h, &History{}).Rounds) - 1; i >= 0; i-- {
 		if s := h.Rounds[i].Score(); s != nil {
 			return m.Of(s)
 		}
