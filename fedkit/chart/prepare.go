@@ -193,7 +193,7 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
 	if most := 1 << 14; max(p.Width, p.Height) > most {
-		return nil, fmt.Errorf("Width × Height = %d × %d: must be at most %d each", p.Width, p.Height, most)
+		return nil, fmt.Errorf("the size is %d × %d: must be at most %d each", p.Width, p.Height, most)
 	}
 	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
 	own.X, own.Y = own.X.bounded(f.Series, "x", "x2"), own.Y.bounded(f.Series, "y", "y2")

@@ -19,7 +19,7 @@ func (past *History) Differs(h *History) (fields []string) {
 	}{
 		{"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
 		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device}, {"Task", past.Task, h.Task},
-		{"Types", past.Types, h.Types}, {"Code of your own", own(past.Code), own(h.Code)},
+		{"Types", past.Types, h.Types},
 	} {
 		if f.was != f.is {
 			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))
@@ -40,7 +40,11 @@ func (past *History) Differs(h *History) (fields []string) {
 	for _, d := range config.Diff(past.Interceptors, h.Interceptors) {
 		fields = append(fields, "interceptors"+d)
 	}
-	return append(fields, config.Diff(past.Config, h.Config)...)
+	fields = append(fields, config.Diff(past.Config, h.Config)...)
+	if was, is := own(past.Code), own(h.Code); was != is {
+		fields = append(fields, fmt.Sprintf("code of your own: %s, was %s", is, was))
+	}
+	return fields
 }
 
 // own is the part of History.Code that is not fedkit's.
