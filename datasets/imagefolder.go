@@ -136,14 +136,15 @@ func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, er
 	var turned atomic.Int64
 	err = parallel(n, func(i int) error {
 		file, err := read(i)
-		if orientation(file) > 1 {
-			turned.Add(1)
-		}
+		o := 1
 		if err == nil {
-			err = f.pixels(s.Bytes[i*values:(i+1)*values], d.Shape, file)
+			o, err = f.pixels(s.Bytes[i*values:(i+1)*values], d.Shape, file)
 		}
 		if err != nil {
 			return atImage{i, err}
+		}
+		if o > 1 {
+			turned.Add(1)
 		}
 		return nil
 	})
@@ -197,7 +198,7 @@ func each(dir string, folders bool, visit func(name string) error) error {
 
 // shape completes the shape of an example by the first image.
 func (f ImageFolder) shape(d *Dataset, file []byte) error {
-	c, err := imageConfig(file)
+	c, _, err := imageConfig(file)
 	if err != nil {
 		return err
 	}
@@ -211,23 +212,23 @@ func (f ImageFolder) shape(d *Dataset, file []byte) error {
 // An image may have a million pixels, and a larger one 200 times as many as it has bytes: the rest are decompression bombs.
 const pixelsAlways = 1 << 20
 
-// imageConfig returns the size, once it is upright, and the color model of an image that can be decoded.
-func imageConfig(file []byte) (image.Config, error) {
+// imageConfig returns the size, once it is upright, and the color model of an image that can be decoded, and its orientation.
+func imageConfig(file []byte) (c image.Config, o int, err error) {
 	c, kind, err := image.DecodeConfig(bytes.NewReader(file))
 	switch {
 	case err != nil:
-		return c, fmt.Errorf("is not a PNG or JPEG image: %w", err)
+		return c, 0, fmt.Errorf("is not a PNG or JPEG image: %w", err)
 	case kind != "png" && kind != "jpeg": // others are known if a program imports them
-		return c, fmt.Errorf("is an image of type %s: must be PNG or JPEG", kind)
+		return c, 0, fmt.Errorf("is an image of type %s: must be PNG or JPEG", kind)
 	case c.Width < 1 || c.Height < 1 || c.Width > maxValues/c.Height:
-		return c, fmt.Errorf("is an image of %d×%d pixels: must have at least one, and at most %d", c.Height, c.Width, maxValues)
+		return c, 0, fmt.Errorf("is an image of %d×%d pixels: must have at least one, and at most %d", c.Height, c.Width, maxValues)
 	case c.Width*c.Height > max(pixelsAlways, unpackedTimes*len(file)):
-		return c, fmt.Errorf("is an image of %d×%d pixels in %d bytes: must be at most %d per byte", c.Height, c.Width, len(file), unpackedTimes)
+		return c, 0, fmt.Errorf("is an image of %d×%d pixels in %d bytes: must be at most %d per byte", c.Height, c.Width, len(file), unpackedTimes)
 	}
-	if orientation(file) > 4 {
+	if o = orientation(file); o > 4 {
 		c.Height, c.Width = c.Width, c.Height
 	}
-	return c, nil
+	return c, o, nil
 }
 
 // hint is how to convert the images of a folder; those of a table cannot be.
@@ -249,16 +250,16 @@ func channels(m color.Model) int {
 // large is held while an image is decoded that is so large that there may be no room for as many at a time as there are processors.
 var large sync.Mutex
 
-// pixels writes an image's values into dst, row after row, channels last.
-func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
-	c, err := imageConfig(file)
+// pixels writes an image's values into dst, row after row, channels last, and returns its orientation.
+func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) (o int, err error) {
+	c, o, err := imageConfig(file)
 	switch {
 	case err != nil:
-		return err
+		return o, err
 	case f.Size == nil && (c.Height != shape[0] || c.Width != shape[1]):
-		return fmt.Errorf("has %d×%d pixels: must have %d×%d, as the first image has%s", c.Height, c.Width, shape[0], shape[1], f.hint("; Size scales all"))
+		return o, fmt.Errorf("has %d×%d pixels: must have %d×%d, as the first image has%s", c.Height, c.Width, shape[0], shape[1], f.hint("; Size scales all"))
 	case f.Channels == 0 && channels(c.ColorModel) != shape[2]:
-		return fmt.Errorf("has %d channels: must have %d, as the first image has%s", channels(c.ColorModel), shape[2], f.hint("; Channels converts all"))
+		return o, fmt.Errorf("has %d channels: must have %d, as the first image has%s", channels(c.ColorModel), shape[2], f.hint("; Channels converts all"))
 	}
 	need := 16 * float64(c.Width) * float64(c.Height) // a progressive JPEG image takes most
 	if f.Size != nil {
@@ -268,15 +269,15 @@ func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 		large.Lock()
 		defer large.Unlock()
 		if err := room.For(need); err != nil {
-			return fmt.Errorf("is an image of %d×%d pixels, which %w", c.Height, c.Width, err)
+			return o, fmt.Errorf("is an image of %d×%d pixels, which %w", c.Height, c.Width, err)
 		}
 	}
 	m, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {
-		return fmt.Errorf("is a damaged image: %w", err)
+		return o, fmt.Errorf("is a damaged image: %w", err)
 	}
 	full, known := m.(interface{ Opaque() bool })
-	if o := orientation(file); o > 1 || known && !full.Opaque() {
+	if o > 1 || known && !full.Opaque() {
 		m = shown{m, o}
 	}
 	if f.Size != nil && (c.Height != shape[0] || c.Width != shape[1]) {
@@ -295,5 +296,5 @@ func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 			at += shape[2]
 		}
 	}
-	return nil
+	return o, nil
 }
