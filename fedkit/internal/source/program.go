@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,9 +68,9 @@ var began = func() (b struct {
 	return b
 }()
 
-var inMain = regexp.MustCompile(`(?:^|\n)(?:created by )?main\.main(?:\(.*\)| in goroutine \d+)\n\t(.+):\d+`)
+var inMain = regexp.MustCompile(`(?:^|\n)(?:created by )?main\.(?:main|init)\b.*\n\t(.+):\d+`)
 
-// mainFolder returns the folder of the function main, which is on the stack of a goroutine; "" if it has not begun.
+// mainFolder returns the folder of the function main, which is on the stack of a goroutine, or of what comes before it.
 func mainFolder() string {
 	stacks := make([]byte, 1<<16)
 	n := runtime.Stack(stacks, true)
@@ -86,8 +85,7 @@ func mainFolder() string {
 
 // setting returns one that the program was built with.
 func setting(key string) string {
-	info, _ := debug.ReadBuildInfo()
-	for _, s := range info.Settings {
+	for _, s := range info().Settings {
 		if s.Key == key {
 			return s.Value
 		}

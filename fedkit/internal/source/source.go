@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -96,14 +97,19 @@ func counts(pkg string, test bool) bool {
 
 // moduleOf returns the module that has a package; nil for the standard library's.
 func moduleOf(pkg string) (of *debug.Module) {
-	info, _ := debug.ReadBuildInfo()
-	for _, m := range append(info.Deps, &info.Main) {
+	for _, m := range slices.Concat(info().Deps, []*debug.Module{&info().Main}) {
 		if m.Path != "" && within(pkg, m.Path) && (of == nil || len(m.Path) > len(of.Path)) {
 			of = m
 		}
 	}
 	return of
 }
+
+// info is how the program was built.
+var info = sync.OnceValue(func() *debug.BuildInfo {
+	info, _ := debug.ReadBuildInfo()
+	return cmp.Or(info, &debug.BuildInfo{})
+})
 
 func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
@@ -209,14 +215,8 @@ func hashFiles(root string) string {
 
 // module is the module's version in the build info.
 func module() string {
-	info, _ := debug.ReadBuildInfo()
-	if info == nil {
-		return "unknown"
-	}
-	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == "fedkit.example" {
-			return cmp.Or(m.Sum, m.Version, "unknown")
-		}
+	if m := moduleOf("fedkit.example"); m != nil {
+		return cmp.Or(m.Sum, m.Version, "unknown")
 	}
 	return "unknown"
 }
@@ -224,18 +224,11 @@ func module() string {
 // Commit is that of the checkout that the program was built from, "0f1e2d3c4b5a", with a + if files were changed; "" if the build info
 // has none, as in a cell or a test.
 func Commit() string {
-	commit, changed := "", ""
-	if info, _ := debug.ReadBuildInfo(); info != nil {
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				commit = s.Value[:min(12, len(s.Value))]
-			case s.Key == "vcs.modified" && s.Value == "true":
-				changed = "+"
-			}
-		}
+	commit, changed := setting("vcs.revision"), ""
+	if setting("vcs.modified") == "true" {
+		changed = "+"
 	}
-	if commit == "" {
+	if commit = commit[:min(12, len(commit))]; commit == "" {
 		return ""
 	}
 	return commit + changed
