@@ -93,8 +93,8 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 }
 
 // graphsOf are the functions that a task is made of. What they captured is in their graphs.
-func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Features any }) {
-	all.Init, all.Forward, all.Loss, all.Accuracy, all.Train, all.Features = t.Init, t.Forward, t.Loss, t.Accuracy, t.Train, t.Features
+func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Features, Code any }) {
+	all.Init, all.Forward, all.Loss, all.Accuracy, all.Train, all.Features, all.Code = t.Init, t.Forward, t.Loss, t.Accuracy, t.Train, t.Features, t.Code
 	return all
 }
 

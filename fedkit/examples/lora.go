@@ -54,6 +54,7 @@ func LoRA(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model {
 			}
 			return w
 		}
+		lora.Code = append(slices.Clip(t.Code), t.Forward)
 		lora.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return t.Forward(adapted(p), x) }
 		if t.Features != nil {
 			lora.Features = func(p []*graph.Node, x *graph.Node) *graph.Node { return t.Features(adapted(p), x) }

@@ -1,6 +1,8 @@
 package examples
 
 import (
+	"slices"
+
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"github.com/gomlx/gomlx/core/graph"
@@ -17,7 +19,7 @@ func Twin(of fedkit.Model) fedkit.Model {
 		if t.Init != nil || t.Train != nil || t.Store != nil {
 			return nil, fedkit.Invalid("Twin's model", t.Name, "one without Init, Train and Store")
 		}
-		twin := &fedkit.Task{Name: t.Name + " twin", Loss: t.Loss, Accuracy: t.Accuracy}
+		twin := &fedkit.Task{Name: t.Name + " twin", Loss: t.Loss, Accuracy: t.Accuracy, Code: append(slices.Clip(t.Code), t.Forward)}
 		for _, half := range []string{"own/", "shared/"} {
 			for _, p := range t.Params {
 				p.Name = half + p.Name

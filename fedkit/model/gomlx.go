@@ -66,7 +66,7 @@ func (f *function) task(name string) (t *fedkit.Task, err error) {
 	}
 	f.random = f.store.GetVariable(mlmodel.RNGStateVariableName)
 	f.params = parameters(f.store)
-	t = &fedkit.Task{Name: name, Store: f.store, Init: f.init, Forward: f.forward, Train: f.train}
+	t = &fedkit.Task{Name: name, Store: f.store, Init: f.init, Forward: f.forward, Train: f.train, Code: []any{f.fn}}
 	for _, v := range f.params {
 		t.Params = append(t.Params, fedkit.Param{Name: layer(v), Shape: v.Shape().Dimensions, Running: !v.Trainable})
 	}

@@ -48,6 +48,7 @@ func (t *Task) try(d *datasets.Dataset, usual bool) error {
 	}
 	err := t.tryWith(d, trialClients, usual) // examples of each client
 	if err == nil && t.tryWith(d, 1, usual) != nil {
+		t.Code = append(slices.Clip(t.Code), t.Forward, t.Features)
 		t.Forward, t.Features = repeating(t.Forward), repeating(t.Features)
 		err = t.tryWith(d, 1, usual) // the same for all clients
 	}

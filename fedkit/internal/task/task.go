@@ -54,6 +54,10 @@ type Task struct {
 	// use it. Default: none.
 	Features func(p []*graph.Node, x *graph.Node) *graph.Node
 
+	// Code lists functions that the others call without being named here, such as that of a model within this one: a study tells runs
+	// of your own models apart by their code. Default: none.
+	Code []any
+
 	// Store is set for a GoMLX model function, and nil otherwise: its variables are the parameters. Such a task has no
 	// client axis; each program trains one client.
 	Store *mlmodel.Store
