@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,7 +143,7 @@ func main() {
 	root := expect.Value(filepath.Abs("../../.."))(t)
 	dir := expect.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	write(t, filepath.Join(dir, "go.mod"), "module fedkit.example/fedkit/try\n\ngo 1.26.5\n")
-	write(t, filepath.Join(dir, "go.work"), "go 1.26.5\n\nuse .\nuse "+root+"\n")
+	write(t, filepath.Join(dir, "go.work"), fmt.Sprintf("go 1.26.5\n\nuse .\nuse %q\n", root))
 	begin := time.Now().Add(-time.Hour)
 	edit := func(file, old, new string) { // as if the program had been built since
 		t.Helper()
