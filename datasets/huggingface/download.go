@@ -142,12 +142,13 @@ type answer struct {
 	io.ReadCloser
 	ctx   context.Context
 	watch *time.Timer // ends ctx
+	wait  time.Duration
 }
 
 // Read fails if nothing comes for too long.
 func (a answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if a.watch.Reset(stalled); err != nil {
+	if a.watch.Reset(a.wait); err != nil {
 		err = cmp.Or(context.Cause(a.ctx), err)
 	}
 	return n, err
@@ -160,7 +161,8 @@ func endpoint() string {
 // ask returns what the hub answers.
 func (d Dataset) ask(path string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	watch := time.AfterFunc(stalled, func() { cancel(fmt.Errorf("no data for %v", stalled)) })
+	wait := stalled
+	watch := time.AfterFunc(wait, func() { cancel(fmt.Errorf("no data for %v", wait)) })
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint()+"/"+path, nil)
 	if err != nil {
 		return nil, err
@@ -174,7 +176,7 @@ func (d Dataset) ask(path string) (io.ReadCloser, error) {
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
-		return answer{response.Body, ctx, watch}, nil
+		return answer{response.Body, ctx, watch, wait}, nil
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 		err = fmt.Errorf("%s answered %s: there must be a data set of this name with the revision %s, and HF_TOKEN if it is not public", endpoint(), response.Status, d.Revision)
 	default:
