@@ -33,7 +33,7 @@ func LoRA(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model {
 			return nil, fedkit.Invalid("LoRA's base: parameters", len(base), fmt.Sprintf("%d, as %s has", t.Dim(), t.Name))
 		}
 		lora, n, rest, matrices := *t, len(t.Params), base, []int{}
-		lora.Name, lora.Params = t.Name+" LoRA", slices.Clone(t.Params)
+		lora.Name, lora.Params, lora.Code = t.Name+" LoRA", slices.Clone(t.Params), append(slices.Clip(t.Code), t.Forward)
 		for l, p := range t.Params {
 			lora.Params[l].Frozen = !p.Running
 			if base != nil {
@@ -54,7 +54,6 @@ func LoRA(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model {
 			}
 			return w
 		}
-		lora.Code = append(slices.Clip(t.Code), t.Forward)
 		lora.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return t.Forward(adapted(p), x) }
 		if t.Features != nil {
 			lora.Features = func(p []*graph.Node, x *graph.Node) *graph.Node { return t.Features(adapted(p), x) }
