@@ -154,7 +154,7 @@ func TestUnseenLabels(t *testing.T) {
 	}
 }
 
-// A row of each label stays for training, and other rows are held back in place of it. If no two rows have the same label, none can be
+// A row of each label stays for training, and other rows are held back instead. If no two rows have the same label, none can be
 // held back, unless that is allowed.
 func TestHeldRowsOfRareLabels(t *testing.T) {
 	labels := []string{"a", "b", "c", "d", "e", "e", "e", "e", "f", "f", "g", "h"}

@@ -203,7 +203,7 @@ func (o Options) settings() *config.Config {
 
 // fingerprint identifies a task on the federation's data: the SHA-256, in hexadecimal, of its parameters' names and shapes, of
 // initial values, and of its StableHLO for a few examples, for the evaluation blocks, and for the given batch sizes; if it has code of
-// one's own, of that too, since it may do otherwise with other batches, and of the outputs of named layers. Models that compute
+// yours, of that too, since it may do otherwise with other batches, and of the outputs of named layers. Models that compute
 // different things have different fingerprints, whatever their names. A task that no longer computes what it did is refused.
 func (f *Federation) fingerprint(batches []int, own string) (sum string, err error) {
 	defer fault.Recovered("model", &err)

@@ -227,7 +227,7 @@ func TestTargetsThatDoNotFit(t *testing.T) {
 	expect.Invalid(t, "targets of width 2, tags false", "targets of width 2, tags true")(fed.WithData(other, "not tags"))
 }
 
-// A regression has R², RMSE and MAE in place of an accuracy. The unit of its targets changes neither R² nor the round that reaches it.
+// A regression has R², RMSE and MAE instead of an accuracy. The unit of its targets changes neither R² nor the round that reaches it.
 func TestRegressionInAnyUnit(t *testing.T) {
 	d := several("prices", 1, func(x []float64, s *datasets.Split) {
 		s.Targets = append(s.Targets, float32(x[0]-2*x[1]+0.1*x[2]*x[3]))

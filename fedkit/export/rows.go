@@ -47,7 +47,7 @@ type Row struct {
 // each time, in their order.
 //
 // Figures of Options.Metrics stand beside accuracy, under their names: "global_macro F1". A regression has "global_R²", "global_RMSE"
-// and "global_MAE" in place of "global_accuracy", and so on. Figures that a history's file
+// and "global_MAE" instead of "global_accuracy", and so on. Figures that a history's file
 // leaves out when they are 0, such as train_mu, have rows if one of them is not. A history without what is per client has
 // rows of the server only.
 func Rows(run string, h *history.History) iter.Seq[Row] {

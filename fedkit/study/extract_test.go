@@ -236,7 +236,7 @@ func TestExtractHasClustersAndCohorts(t *testing.T) {
 	}
 }
 
-// What a study stores of a regression, and its extract, have R² in place of an accuracy.
+// What a study stores of a regression, and its extract, have R² instead of an accuracy.
 func TestRegressionIsStored(t *testing.T) {
 	d := &datasets.Dataset{Name: "prices", Shape: []int{1}}
 	for i := range 20 {

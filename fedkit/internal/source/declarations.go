@@ -67,7 +67,7 @@ func (b *built) declarations(dir string, tests bool) *declarations {
 
 var major = regexp.MustCompile(`^v[0-9]+$`)
 
-// name returns the name of a package: if it is one's own that in its files, else by the path.
+// name returns the name of a package: that in its files if it is yours, else by the path.
 func (b *built) name(pkg string) string {
 	if dir := b.folder(pkg); dir != "" {
 		paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))

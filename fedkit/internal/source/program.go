@@ -20,7 +20,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// built is the code of one's own that this program was built from. It counts by package: each that the program links, by the content of
+// built is the user's code that this program was built from. It counts by package: each that the program links, by the content of
 // its folder and of what it embeds, since a part may do what any of them sets. A cell of a notebook is a program of its own, and another
 // one must find what it stored: there, package main counts by declaration, with all that a part reaches.
 type built struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // Of fingerprints the code of values: fedkit's version and, if they are made of code outside of it, a hash of that:
-// "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Where some of it cannot be seen, the reason stands in place of the hash: see Unseen.
+// "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Where some of it cannot be seen, the reason stands instead of the hash: see Unseen.
 func Of(values ...any) string {
 	code := "fedkit " + version()
 	if sum, unseen := own(values, false); unseen != "" {
@@ -41,7 +41,7 @@ func Unseen(code string) string {
 // in the graphs.
 func Own(functions any) (sum, unseen string) { return own([]any{functions}, true) }
 
-// part is something of one's own in a value: a named type, or a function.
+// part is something of the user's in a value: a named type, or a function.
 type part struct {
 	path, of   string // in which value, and its package
 	name, file string // its declaration, and the file of that or of a method, "" if none is known
