@@ -144,9 +144,9 @@ func TestClockAfterResume(t *testing.T) {
 		func() fedkit.Strategy { return &strategy.FedAsync{Concurrency: 5, Local: hundred} },
 	} {
 		fed := expect.Value(relabeled(t).WithDevices(devices))(t)
-		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Workers: 2, Pace: fedkit.Pace{Deadline: 10, OverSelection: 0.3}}
+		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Concurrency: 2, Pace: fedkit.Pace{Deadline: 10, OverSelection: 0.3}}
 		whole := timed(t, fed, s(), o)
-		o.Checkpoint, o.Rounds, o.Workers = filepath.Join(t.TempDir(), "run"), 8, 1
+		o.Checkpoint, o.Rounds, o.Concurrency = filepath.Join(t.TempDir(), "run"), 8, 1
 		timed(t, fed, s(), o)
 		o.Rounds = 12
 		if again := timed(t, fed, s(), o); !bytes.Equal(expect.Value(fedtest.Outcome(nil, whole))(t), expect.Value(fedtest.Outcome(nil, again))(t)) {

@@ -82,8 +82,8 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 		}
 		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(devices)
 	}
-	if o.Fleet != nil {
-		if h.Device, h.Hardware, err = o.Fleet.Device(); err != nil {
+	if o.Workers != nil {
+		if h.Device, h.Hardware, err = o.Workers.Device(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -103,11 +103,11 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
-	if isNil(reflect.ValueOf(o.Fleet)) {
-		return Invalid("Options.Fleet", fmt.Sprintf("nil %T", o.Fleet), "a fleet, or left out for none")
+	if isNil(reflect.ValueOf(o.Workers)) {
+		return Invalid("Options.Workers", fmt.Sprintf("nil %T", o.Workers), "workers, or left out for none")
 	}
-	away := o.Fleet != nil
-	o.Watch, o.Fleet = nil, nil // not parts to check
+	away := o.Workers != nil
+	o.Watch, o.Workers = nil, nil // not parts to check
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := check("", all[0], fed, n); err != nil {
 		return err
 	}
-	if err := fed.fitsRun(all, n); err != nil && !away { // the fleet's memory is not known here
+	if err := fed.fitsRun(all, n); err != nil && !away { // the workers' memory is not known here
 		return err
 	}
 	if o.Checkpoint == "" {

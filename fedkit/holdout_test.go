@@ -86,7 +86,7 @@ func TestUnseenClientsAreScored(t *testing.T) {
 	local := fedkit.Local{Batch: 16, LR: 0.1}
 	run := func(fed *fedkit.Federation, s fedkit.Strategy, workers int) *fedkit.History {
 		t.Helper()
-		h := expect.Value(fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 2, Workers: workers}))(t)
+		h := expect.Value(fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 2, Concurrency: workers}))(t)
 		for i := range h.Rounds {
 			h.Rounds[i].Seconds, h.Rounds[i].EvalTime = 0, 0
 		}

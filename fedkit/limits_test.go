@@ -95,7 +95,7 @@ func TestExtremeOptions(t *testing.T) {
 		{extreme{"FedPRISM's largest", "K = 9223372036854775807: must be at most "}, &strategy.FedPRISM{K: math.MaxInt}, once},
 		{extreme{"FedPRISM, rarely", ""}, &strategy.FedPRISM{Every: math.MaxInt}, once},
 		{extreme{"FedPRISM, cold", ""}, &strategy.FedPRISM{Every: 1, Temperature: 1e-300}, once},
-		{extreme{"workers", ""}, &strategy.FedAvg{}, fedkit.Options{Rounds: 1, Workers: math.MaxInt}},
+		{extreme{"workers", ""}, &strategy.FedAvg{}, fedkit.Options{Rounds: 1, Concurrency: math.MaxInt}},
 		{extreme{"evaluations", ""}, &strategy.FedAvg{}, fedkit.Options{Rounds: 1, EvalEvery: math.MaxInt}},
 		{extreme{"rounds", ""}, &strategy.FedAvg{}, fedkit.Options{Rounds: math.MaxInt}},
 		{extreme{"nil watcher", "Options.Watch = nil *struct"}, &strategy.FedAvg{}, fedkit.Options{Rounds: 1, Watch: watch}},

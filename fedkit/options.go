@@ -23,10 +23,10 @@ type Options struct {
 	// after five evaluations. Default: never.
 	StopAt StopAt
 
-	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
-	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
-	Watch     Watcher   `results:"same"` // follows the progress: plot.Live(); default none
-	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy, or R², RMSE and MAE of real values: metric.MacroF1{}, …; default none
+	Concurrency int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
+	NotFinite   NotFinite // what to do when a client returns NaN or Inf; default Stop
+	Watch       Watcher   `results:"same"` // follows the progress: plot.Live(); default none
+	Metrics     []Metric  // recorded at every evaluation, beside loss and accuracy, or R², RMSE and MAE of real values: metric.MacroF1{}, …; default none
 
 	// Pace is how the server handles stragglers, on a federation with devices. Default: it waits for all clients.
 	Pace Pace
@@ -36,8 +36,8 @@ type Options struct {
 	// labels, and serve only to compare with published ones. No effect if there is not a model for each cluster.
 	ChooseOnTest bool
 
-	// Fleet runs the programs on a fleet of machines, from package fleet. Default: in this process.
-	Fleet Machines `results:"same"`
+	// Workers run the programs of the run: see package worker. Default: this process does.
+	Workers Workers `results:"same"`
 
 	// History is a file to which the history is appended after every round, so that it survives if the run is killed: see Load, and
 	// plot.Follow for watching it grow. An existing file is overwritten after the first round. Default: none.
@@ -78,16 +78,14 @@ func (n NotFinite) Check(*Federation, int) error {
 	return nil
 }
 
-// Machines run the programs of runs remotely. Package fleet makes them.
-type Machines interface {
+// Workers run the programs of runs in other processes. Package worker makes them.
+type Workers interface {
 	// Open returns the device for a run, and a function to call when the run is over.
 	Open(ctx context.Context) (on engine.Device, leave func(), err error)
 	// Device returns History.Device and History.Hardware.
 	Device() (kind, hardware string, err error)
 	// Concurrency returns the number of programs that they run concurrently.
 	Concurrency() int
-	// String returns a line of progress: the machines, what they do, and how many bytes were moved.
-	String() string
 }
 
 // Keep is how often a run's history keeps per-client data. With many clients that is nearly all of its memory and of its file.

@@ -103,7 +103,7 @@ type counted struct{}
 func (counted) String() string                        { return "counted" }
 func (counted) Measure(p *fedkit.Predictions) float64 { return 1 }
 
-// here is a fleet in this process.
+// here is a worker in this process.
 type here struct{}
 
 func (here) Open(context.Context) (engine.Device, func(), error) {
@@ -111,7 +111,6 @@ func (here) Open(context.Context) (engine.Device, func(), error) {
 }
 func (here) Device() (kind, hardware string, err error) { return xla.Device(), xla.Hardware(), nil }
 func (here) Concurrency() int                           { return 3 }
-func (here) String() string                             { return "here" }
 
 // each is a value for each client of a job.
 func each[T any](j *fedkit.Job, value T) []T { return slices.Repeat([]T{value}, len(j.Clients)) }
@@ -160,7 +159,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.EvalEvery":    {nil, func(x *tried) { x.EvalEvery = 2 }},
 	"Options.EvalFraction": {nil, func(x *tried) { x.EvalFraction = 0.5 }},
 	"Options.StopAt":       {nil, func(x *tried) { x.StopAt = fedkit.StopAt{Quantity: "loss", Value: 1e9} }},
-	"Options.Workers":      {nil, func(x *tried) { x.Workers = 3 }},
+	"Options.Concurrency":  {nil, func(x *tried) { x.Concurrency = 3 }},
 	"Options.NotFinite": {func(x *tried) {
 		x.with(func(j *fedkit.Job) { j.LR = append([]float64{1e30}, each(j, 0.01)[1:]...) })
 	}, func(x *tried) { x.NotFinite = fedkit.Skip }},
@@ -168,7 +167,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.Metrics":         {nil, func(x *tried) { x.Metrics = []fedkit.Metric{counted{}} }},
 	"Options.Pace":            {devices, func(x *tried) { x.Pace.Deadline = 4 }},
 	"Options.ChooseOnTest":    {ifca, func(x *tried) { x.ChooseOnTest = true }},
-	"Options.Fleet":           {nil, func(x *tried) { x.Fleet = here{} }},
+	"Options.Workers":         {nil, func(x *tried) { x.Workers = here{} }},
 	"Options.History":         {nil, func(x *tried) { x.History = filepath.Join(x.t.TempDir(), "h") }},
 	"Options.Keep":            {nil, func(x *tried) { x.Keep.Scores = fedkit.Never }},
 	"Options.Checkpoint":      {nil, checkpointed},

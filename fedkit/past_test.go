@@ -122,7 +122,7 @@ func TestIntercept(t *testing.T) {
 	var records [3]Record
 	for i, f := range []*Federation{fed, bad, bad} {
 		s := &mean{Local: l}
-		h := expect.Value(Run(context.Background(), f, s, Options{Rounds: 1, Seed: 3, Workers: 1 + i}))(t)
+		h := expect.Value(Run(context.Background(), f, s, Options{Rounds: 1, Seed: 3, Concurrency: 1 + i}))(t)
 		states[i] = expect.Value(s.State.X.Host())(t)
 		records[i] = h.Rounds[0]
 	}

@@ -68,11 +68,10 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		defer u.release()
-		u.h.Fleet = o.Fleet
 		err = u.notifyStart()
-		if err == nil && o.Fleet != nil {
+		if err == nil && o.Workers != nil {
 			var leave func()
-			if u.on, leave, err = o.Fleet.Open(ctx); err == nil {
+			if u.on, leave, err = o.Workers.Open(ctx); err == nil {
 				defer leave()
 			}
 		}
@@ -98,11 +97,11 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 	}
 }
 
-// defaultWorkers is the default of Options.Workers.
-func defaultWorkers() int { return max(1, runtime.NumCPU()/2) }
+// defaultConcurrency is the default of Options.Concurrency.
+func defaultConcurrency() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // defaultDevice runs programs outside of runs.
-func defaultDevice() engine.Device { return engine.Here(defaultWorkers()) }
+func defaultDevice() engine.Device { return engine.Here(defaultConcurrency()) }
 
 // underway is the state of a run between rounds.
 type underway struct {
@@ -142,7 +141,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, defaultWorkers())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
+	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
 	if keepsMemory(all) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)

@@ -213,7 +213,7 @@ func TestRunsThatCannotStart(t *testing.T) {
 		{fed, nil, Options{Rounds: 1}, "fedkit: invalid: strategy = nil: must be a strategy, such as &strategy.FedAvg{}"},
 		{fed, (*mean)(nil), Options{Rounds: 1}, "fedkit: invalid: strategy = nil: must be a strategy, such as &strategy.FedAvg{}"},
 		{fed, &mean{}, Options{}, "fedkit: mean: invalid: Options.Rounds = 0: must be at least 1"},
-		{fed, &mean{}, Options{Rounds: 1, Workers: -1}, "fedkit: mean: invalid: Options.Workers = -1: must be at least 1, or 0 for the default"},
+		{fed, &mean{}, Options{Rounds: 1, Concurrency: -1}, "fedkit: mean: invalid: Options.Concurrency = -1: must be at least 1, or 0 for the default"},
 		{fed, &mean{}, Options{Rounds: 1, EvalEvery: -1}, "fedkit: mean: invalid: Options.EvalEvery = -1: must be at least 1, or 0 for the default of 1"},
 		{fed, &mean{}, Options{Rounds: 1, NotFinite: 7}, "fedkit: mean: invalid: Options.NotFinite = 7: must be fedkit.Stop or fedkit.Skip"},
 	} {

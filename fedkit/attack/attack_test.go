@@ -47,7 +47,7 @@ func arrivals(t testing.TB, fed *fedkit.Federation, rounds, workers int, seed ui
 		return m.Mean(w)
 	})
 	s := &strategy.FedAvg{Local: local, Aggregator: eye}
-	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Workers: workers, Seed: seed}))(t)
+	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Concurrency: workers, Seed: seed}))(t)
 	return sent
 }
 

@@ -18,11 +18,9 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"time"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
-	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/text"
@@ -65,11 +63,6 @@ type form struct {
 // lines encodes values as JSON lines.
 func (c *console) lines() *json.Encoder { return json.NewEncoder(c.out) }
 
-// say prints a line with the time.
-func (c *console) say(format string, a ...any) {
-	fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
-}
-
 // until returns a context that a signal cancels. A second one ends the program.
 func until(signals ...os.Signal) (ctx context.Context, release context.CancelFunc) {
 	ctx, release = signal.NotifyContext(context.Background(), signals...)
@@ -82,9 +75,6 @@ type commands struct {
 	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Study   studyCommands  `cmd:"" help:"Run what is missing of a study, or say what is."`
 	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
-	Hub     hubCommand     `cmd:"" help:"Start the hub of a fleet of machines."`
-	Worker  workerCommand  `cmd:"" help:"Work for a fleet."`
-	Fleet   fleetCommand   `cmd:"" help:"List the hub and the workers of a fleet."`
 	List    namesCommand   `cmd:"" help:"List strategies, aggregators, data sets, models and all else that has a name."`
 
 	Version version `help:"Print the version."`
@@ -138,7 +128,7 @@ func status(err error) int {
 		return done
 	case errors.Is(err, errStopped), errors.Is(err, fedkit.ErrStopped):
 		return stopped
-	case errors.Is(err, fedkit.ErrInvalid), errors.Is(err, fleet.ErrTicket):
+	case errors.Is(err, fedkit.ErrInvalid):
 		return refused
 	}
 	return failed

@@ -11,7 +11,6 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/experiment"
-	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/preset"
 	"fedkit.example/fedkit/progress"
 )
@@ -32,7 +31,6 @@ type runCommand struct {
 	Rounds     *int    `placeholder:"N" help:"Number of rounds."`
 	Seed       *uint64 `placeholder:"N" help:"Seed of the run."`
 	Checkpoint string  `placeholder:"FILE" help:"Write checkpoints to this file, and go on from it if it is there."`
-	Fleet      string  `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
 	Save       string  `placeholder:"FILE" help:"Write the history to this file as rounds end."`
 	form
 }
@@ -41,7 +39,7 @@ type runCommand struct {
 func (*runCommand) Help() string {
 	var options []string
 	for _, o := range catalog.Options(reflect.TypeFor[fedkit.Options]()) {
-		if o.Name != "Watch" && o.Name != "Fleet" {
+		if o.Name != "Watch" && o.Name != "Workers" {
 			options = append(options, o.Name)
 		}
 	}
@@ -135,11 +133,6 @@ func (r *runCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	leave, err := join(r.Fleet, &e.Options)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	ctx, release := until(syscall.SIGTERM) // as Slurm sends it when time is up
 	defer release()
 	h, err := run(ctx, e, fed, c, r.JSON || !c.terminal)
@@ -150,21 +143,6 @@ func (r *runCommand) Run(c *console) error {
 		return errStopped
 	}
 	return err
-}
-
-// join makes runs use the fleet of a file, if one is given, until leave is called.
-func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
-	if file == "" {
-		return func() {}, nil
-	}
-	f, err := fleet.Join(file)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range runs {
-		o.Fleet = f
-	}
-	return f.Close, nil
 }
 
 // run prints each round and a summary in JSON lines, or a table at the end.

@@ -32,12 +32,11 @@ type gridFile struct {
 
 type studyCommand struct {
 	gridFile
-	Models   bool   `help:"Keep the final models."`
-	Add      bool   `help:"Compute only what the extract lacks too, and add it."`
-	DryRun   bool   `help:"Do as study status: compute nothing."`
-	Again    bool   `help:"Compute everything anew, also what is stored."`
-	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
-	Fleet    string `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
+	Models   bool `help:"Keep the final models."`
+	Add      bool `help:"Compute only what the extract lacks too, and add it."`
+	DryRun   bool `help:"Do as study status: compute nothing."`
+	Again    bool `help:"Compute everything anew, also what is stored."`
+	Parallel int  `placeholder:"N" help:"Number of runs side by side. Default: by machine."`
 }
 
 // Help implements kong.HelpProvider.
@@ -107,15 +106,6 @@ func (s *studyCommand) Run(c *console) error {
 			return s.extract(whole)
 		}
 	}
-	var options []*fedkit.Options
-	for _, c := range grid {
-		options = append(options, &c.Options)
-	}
-	leave, err := join(s.Fleet, options...)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	st, err := grid.Study(s.Store)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ import (
 //
 // Another tag excludes an option that does not change results, though Walk visits it:
 //
-//	Workers int `results:"same"`
+//	Concurrency int `results:"same"`
 func Of(v any) *Config {
 	if v == nil {
 		return nil

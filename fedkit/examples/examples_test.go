@@ -215,7 +215,7 @@ func TestUnseenClients(t *testing.T) {
 		var unseen [2]fedkit.Float
 		var rounds [3][]byte
 		for i, fed := range []*fedkit.Federation{c.fed, c.fed, &alone} {
-			h := run(t, fed, c.s, fedkit.Options{Rounds: 4, EvalEvery: 2, Workers: 1 + 3*i})
+			h := run(t, fed, c.s, fedkit.Options{Rounds: 4, EvalEvery: 2, Concurrency: 1 + 3*i})
 			if i < 2 {
 				unseen[i] = h.Last().MeanUnseen().Loss
 			}

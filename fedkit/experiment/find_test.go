@@ -153,7 +153,7 @@ vary:
 		}
 	}
 	// Options that do not change results.
-	for _, same := range []string{"Workers: 1", "CheckpointEvery: 1", "CheckpointAfter: 1s", "Name: mine"} {
+	for _, same := range []string{"Concurrency: 1", "CheckpointEvery: 1", "CheckpointAfter: 1s", "Name: mine"} {
 		if f, err := written(t, strings.Replace(text, "EvalEvery: 2", "EvalEvery: 2, "+same, 1)).Find(store, "none"); err != nil || len(f.Runs) != 2 {
 			t.Errorf("%s: %v, %v", same, f, err)
 		}

@@ -222,7 +222,7 @@ func again(fed *fedkit.Federation, s fedkit.Strategy) error {
 	}
 	before := xla.Compilations()
 	for _, n := range []int{1, 4} {
-		got, err := eight(fed, fresh(s), fedkit.Options{Workers: n})
+		got, err := eight(fed, fresh(s), fedkit.Options{Concurrency: n})
 		if err == nil && !bytes.Equal(want, got) {
 			err = fmt.Errorf("the bytes differ with %d workers", n)
 		}
@@ -276,7 +276,7 @@ func (c Suite) late(fed *fedkit.Federation, s fedkit.Strategy) error {
 		examples += float64(len(client.Train))
 	}
 	devices := sim.Devices{PerExample: sim.LogNormal{Median: 1e-3 * 140 / 6 * float64(fed.Size()) / examples, Sigma: 1}, Up: sim.Uniform{Low: 1e3 / 5 * d, High: 1e4 / 5 * d}, Seed: 3}
-	o := fedkit.Options{Workers: 1}
+	o := fedkit.Options{Concurrency: 1}
 	if !c.FullParticipation {
 		devices.Drop, devices.OnFor, devices.OffFor = sim.Constant(0.1), sim.Constant(0.4), sim.Constant(0.1)
 		o.Pace = fedkit.Pace{Deadline: 0.3, OverSelection: 0.2}

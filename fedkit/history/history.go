@@ -55,17 +55,6 @@ type History struct {
 	Labels []Label `json:"-"`
 
 	onValidation bool // made by OnValidation
-
-	Fleet fmt.Stringer `json:"-"` // machines that run the programs; nil for this process
-}
-
-// Machines returns a line of progress for a run on a fleet: the machines, what they do, and how many bytes were moved. It is empty
-// for other runs.
-func (h *History) Machines() string {
-	if h.Fleet == nil {
-		return ""
-	}
-	return h.Fleet.String()
 }
 
 // Last returns the last record, nil before the first round.

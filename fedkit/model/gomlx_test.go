@@ -98,9 +98,9 @@ func dropoutInTraining(t *testing.T, with, without *fedkit.Federation) {
 		t.Errorf("training: loss %v with dropout, %v without", a.Results[0].Loss, b.Results[0].Loss)
 	}
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
-	run(t, with, s, fedkit.Options{Rounds: 3, Workers: 1})
+	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 1})
 	one := host(t, s.State.X)
-	run(t, with, s, fedkit.Options{Rounds: 3, Workers: 4})
+	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 4})
 	if !slices.Equal(one, host(t, s.State.X)) {
 		t.Error("another number of workers gave another model")
 	}

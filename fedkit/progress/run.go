@@ -144,9 +144,6 @@ func (p *Run) under(now time.Time) (parts []string) {
 			parts = append(parts, p.doing(since))
 		}
 	}
-	if machines := p.History.Machines(); machines != "" {
-		parts = append(parts, machines)
-	}
 	return parts
 }
 
@@ -159,7 +156,7 @@ func (p *Run) doing(seconds float64) string {
 	if p.Planned > 0 {
 		what += fmt.Sprint(" of ", p.Planned)
 	}
-	compiling := xla.Compiling() && p.History.Machines() == "" // else the machines compile
+	compiling := xla.Compiling()
 	p.compiled = p.compiled || compiling
 	switch {
 	case compiling:

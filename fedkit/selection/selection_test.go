@@ -113,7 +113,7 @@ func TestEveryRule(t *testing.T) {
 				}
 			}}
 			want := selected(run(t, fed, sized, n, o))
-			o.Workers = 3
+			o.Concurrency = 3
 			if got := selected(run(t, fed, rule, n, o)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: 3 workers choose %v, the default number chooses %v", name, got, want)
 			}

@@ -93,7 +93,7 @@ func TestFedSCIsFedAvg(t *testing.T) {
 func TestFedSCIsTheSameUnderOtherKeys(t *testing.T) {
 	fed := skewed(t, 8)
 	var first []byte
-	for i, o := range []fedkit.Options{{Workers: 1}, {Workers: 4}, {Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}} {
+	for i, o := range []fedkit.Options{{Concurrency: 1}, {Concurrency: 4}, {Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}} {
 		s := func() *strategy.FedSC { return &strategy.FedSC{Fraction: 0.5, Local: fedkit.Local{Batch: 20, LR: 0.1}} }
 		o.Seed = 2
 		if o.Rounds = 2; o.Checkpoint != "" {

@@ -405,7 +405,7 @@ func TestUnseenClients(t *testing.T) {
 	for name, s := range all() {
 		var first []byte
 		for _, workers := range []int{1, 4} {
-			last := run(t, on(fed, s), s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Workers: workers}).Last()
+			last := run(t, on(fed, s), s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Concurrency: workers}).Last()
 			for i, score := range last.Unseen {
 				if loss := float64(score.Loss); math.IsNaN(loss) || math.IsInf(loss, 0) {
 					t.Errorf("%s: unseen client %d has a loss of %v", name, i, loss)
@@ -451,7 +451,7 @@ func TestTooManyClientsToCompareAreRefused(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	fed := quadratic(t, uneven...)
 	records := func(s fedkit.Strategy, workers int) []byte {
-		h, err := fedkit.Run(t.Context(), on(fed, s), s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 7, Workers: workers})
+		h, err := fedkit.Run(t.Context(), on(fed, s), s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 7, Concurrency: workers})
 		if err != nil {
 			return fmt.Append(nil, err)
 		}

@@ -255,14 +255,14 @@ func (r *Run) removeCheckpoint() {
 }
 
 // sideBySide returns the number of concurrent runs. A run of a small model leaves processors idle, and one of few clients leaves
-// machines of a fleet idle; large ones keep all of them busy, and take memory.
+// workers idle; large ones keep all of them busy, and take memory.
 func (s *Study) sideBySide(missing []*plan) int {
 	n := s.Parallel
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 		for _, p := range missing {
-			if p.opts.Fleet != nil {
-				n = max(n, p.opts.Fleet.Concurrency())
+			if p.opts.Workers != nil {
+				n = max(n, p.opts.Workers.Concurrency())
 			}
 		}
 		for _, p := range missing {

@@ -23,7 +23,7 @@ const pause = 10 * time.Second
 // Study is a list of runs that are computed once and stored.
 type Study struct {
 	Dir       string         // the folder of the runs
-	Parallel  int            // concurrent runs; default: as many as there are processors, or programs that a fleet runs at a time, fewer if memory is short
+	Parallel  int            // concurrent runs; default: as many as there are processors, or programs that workers run at a time, fewer if memory is short
 	Recompute bool           // recomputes everything, also what is stored
 	Models    bool           // keeps the final models
 	Watch     fedkit.Watcher // receives the progress of every run: plot.Live(); default progress.Line()

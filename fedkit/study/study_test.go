@@ -263,7 +263,7 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		}
 		ids[runs[0].Key] = i
 	}
-	for _, same := range []fedkit.Options{{Rounds: 1, Seed: 1, EvalEvery: 1}, {Rounds: 1, Seed: 1, Workers: 2}, {Rounds: 1, Seed: 1, Name: "name"}} {
+	for _, same := range []fedkit.Options{{Rounds: 1, Seed: 1, EvalEvery: 1}, {Rounds: 1, Seed: 1, Concurrency: 2}, {Rounds: 1, Seed: 1, Name: "name"}} {
 		if runs, _ := run(t, add(fed, avg(0.1), same)); ids[runs[0].Key] != 0 {
 			t.Errorf("%+v makes another run", same)
 		}

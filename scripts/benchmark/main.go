@@ -49,15 +49,6 @@ func main() {
 	case "asynchronous":
 		asynchronous()
 		return
-	case "fleet":
-		fleets()
-		return
-	case "fleet-worker":
-		fleetWorker(flag.Arg(1), flag.Arg(2))
-		return
-	case "fleet-alone":
-		fleetAlone()
-		return
 	case "groups":
 		findGroups()
 		return
@@ -69,7 +60,7 @@ func main() {
 		return
 	case "evaluate":
 		fed := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
-		must.M1(fedkit.Run(context.Background(), fed, evaluate{}, fedkit.Options{Rounds: 1, Workers: *workers}))
+		must.M1(fedkit.Run(context.Background(), fed, evaluate{}, fedkit.Options{Rounds: 1, Concurrency: *workers}))
 		return
 	}
 	data, clients, network, avg := datasets.MNIST, 100, model.MLP(128, 64), &strategy.FedAvg{}
@@ -129,7 +120,7 @@ func main() {
 		must.M(pprof.StartCPUProfile(must.M1(os.Create(*profile))))
 		defer pprof.StopCPUProfile()
 	}
-	h, err := fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Workers: *workers, Seed: *seed})
+	h, err := fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Concurrency: *workers, Seed: *seed})
 	if err != nil { // no such device, say
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

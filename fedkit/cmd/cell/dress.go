@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	guards = "fedkit.example/fedkit/notebook" // has Begin, Guard, Panic, and Show for cells that do not use fedkit
-	draws  = "fedkit.example/fedkit/plot"     // has Show for those that do
-	sends  = "fedkit.example/fedkit/gonb"     // shows tables and progress, whose packages link no kernel
-	fleets = "fedkit.example/fedkit/fleet"    // has Main
-	musts  = "github.com/janpfeifer/must"
+	guards   = "fedkit.example/fedkit/notebook" // has Begin, Guard, Panic, and Show for cells that do not use fedkit
+	draws    = "fedkit.example/fedkit/plot"     // has Show for those that do
+	sends    = "fedkit.example/fedkit/gonb"     // shows tables and progress, whose packages link no kernel
+	commands = "fedkit.example/fedkit/worker"   // has Main
+	musts    = "github.com/janpfeifer/must"
 )
 
 // dress returns the cell with Guard deferred in main and, if show is set, with main's last statement passed to Show if it is an
@@ -37,7 +37,7 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	if linksFedkit || imported(file, "fedkit.example/fedkit/table") != "" {
 		imports += fmt.Sprintf("; import _ %q", sends)
 	}
-	if name := imported(file, fleets); name != "" { // first: a worker outlives the kernel, at whose end Begin ends the program
+	if name := imported(file, commands); name != "" { // first: a worker outlives the kernel, at whose end Begin ends the program
 		variable = fmt.Sprintf("; var _ = %s.Main()", name) + variable
 	}
 	if name := imported(file, musts); name != "" {

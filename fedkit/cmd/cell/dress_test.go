@@ -117,7 +117,7 @@ func TestDressKeepsPlaces(t *testing.T) {
 
 // A program that is started again as a worker does nothing before that.
 func TestDressLetsWorkersWork(t *testing.T) {
-	dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+fleets+"\"\n)\n\nvar f = g()\n\nfunc main() {}\n"), true)
+	dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+commands+"\"\n)\n\nvar f = g()\n\nfunc main() {}\n"), true)
 	if want := "; var _ = x.Main(); var _ = fedkitguard.Begin()\n"; err != nil || !strings.Contains(string(dressed), want) {
 		t.Errorf("%v, no %q in %s", err, want, dressed)
 	}
