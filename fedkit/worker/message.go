@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+)
+
+// magic is the first line of a worker, with the version of its messages.
+const magic = "fedkit-worker 5\n"
+
+// frame is a message: the lengths of its head and its bytes, the head in JSON, and the bytes. One without anything is a sign of life.
+type frame struct {
+	ID    uint64   `json:",omitempty"` // of a call and of its answer
+	bytes [][]byte // for the head's Store, the parts without names, or the results that are not kept
+
+	// To a worker.
+	Drop    []string `json:",omitempty"` // what is no longer needed
+	Store   string   `json:",omitempty"` // the name of the bytes
+	Program string   `json:",omitempty"` // to run: the name of its text
+	Args    []arg    `json:",omitempty"`
+	Back    int      `json:",omitempty"` // how many bytes of results the answer may have; the worker keeps the others
+
+	// From a worker.
+	Hello   *hello   `json:",omitempty"`
+	Error   string   `json:",omitempty"`
+	Results []result `json:",omitempty"`
+}
+
+// hello is what a worker says of itself.
+type hello struct {
+	PID   int
+	Slots int // programs that it runs at a time
+	Kind  Kind
+}
+
+// arg is an argument: the bytes of its parts, one after the other.
+type arg struct {
+	Type  dtypes.DType
+	Dims  []int
+	Parts []part
+}
+
+// part is bytes that the worker has by a name, that are in the frame, or that are those of an earlier part.
+type part struct {
+	Name string `json:",omitempty"`
+	Size int    `json:",omitempty"`
+	Like int    `json:",omitempty"` // from 1, in its argument
+}
+
+// result is a result of a program, kept by the worker as its resultName or among the bytes.
+type result struct {
+	Type dtypes.DType
+	Dims []int
+	Kept bool
+}
+
+func resultName(call uint64, i int) string { return fmt.Sprint(call, "/", i) }
+
+// keep marks the results that the worker keeps, and returns the size of the others.
+func keep(results []result, back int) (size int) {
+	for i := range results {
+		r := &results[i]
+		if n := xla.Bytes(r.Type, r.Dims); n > back-size {
+			r.Kept = true
+		} else {
+			size += n
+		}
+	}
+	return size
+}
+
+// check refuses an answer that does not have these results, before any of its bytes are read.
+func (f *frame) check(want []result, bytes int, size uint64) error {
+	same := func(a, b result) bool { return a.Type == b.Type && a.Kept == b.Kept && slices.Equal(a.Dims, b.Dims) }
+	switch {
+	case f.Error != "" && size == 0:
+		return nil
+	case !slices.EqualFunc(f.Results, want, same) || size != uint64(bytes):
+		return fmt.Errorf("it answered %.200s in %d bytes, not %.200s in %d", fmt.Sprint(f.Results), size, fmt.Sprint(want), bytes)
+	}
+	return nil
+}
+
+// sender writes frames.
+type sender struct {
+	mu sync.Mutex
+	to *bufio.Writer
+}
+
+// send writes frames, one right after the other.
+func (s *sender) send(frames ...*frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range frames {
+		head, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		size := 0
+		for _, b := range f.bytes {
+			size += len(b)
+		}
+		lengths := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), uint64(size))
+		for _, b := range append([][]byte{lengths, head}, f.bytes...) {
+			if _, err := s.to.Write(b); err != nil {
+				return err
+			}
+		}
+	}
+	return s.to.Flush()
+}
+
+var errFrame = errors.New("not a message of fedkit")
+
+// receive reads a frame, but for the bytes that follow it: so many.
+func receive(from io.Reader) (f *frame, size uint64, err error) {
+	var lengths [16]byte
+	if _, err := io.ReadFull(from, lengths[:]); err != nil {
+		return nil, 0, err
+	}
+	n := binary.LittleEndian.Uint64(lengths[:])
+	if n > 4<<20 {
+		return nil, 0, fmt.Errorf("%w: a head of %d bytes", errFrame, n)
+	}
+	head := make([]byte, n)
+	if _, err := io.ReadFull(from, head); err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", errFrame, err)
+	}
+	f = new(frame)
+	if err := json.Unmarshal(head, f); err != nil {
+		return nil, 0, fmt.Errorf("%w: %.200s", errFrame, err)
+	}
+	return f, binary.LittleEndian.Uint64(lengths[8:]), nil
+}

@@ -1,0 +1,241 @@
+package worker
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"fedkit.example/fedkit/internal/xla"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Command is the program fedkit-worker: it runs the programs that it reads from standard input, until that ends, and returns its exit
+// status.
+func Command(args []string) int {
+	flags := flag.NewFlagSet("fedkit-worker", flag.ContinueOnError)
+	gpu := flags.Int("gpu", -1, "the GPU to use, from 0, of those that this process may use (default: none, or what GOMLX_BACKEND says)")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), `fedkit-worker runs programs for a fedkit that starts it, as in worker.Start(ctx, "ssh gpu2 fedkit-worker --gpu 0").`)
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	if err := serve(*gpu); err != nil {
+		fmt.Fprintln(os.Stderr, "fedkit-worker:", err)
+		return 1
+	}
+	return 0
+}
+
+// serve runs programs until standard input ends.
+func serve(gpu int) error {
+	if term.IsTerminal(0) {
+		return errors.New("standard input is a terminal: worker.Start starts this command; see --help")
+	}
+	if gpu >= 0 {
+		if err := useGPU(gpu); err != nil {
+			return err
+		}
+	}
+	// What else writes to standard output goes to standard error.
+	fd, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		err = unix.Dup2(2, 1)
+	}
+	if err != nil {
+		return err
+	}
+	kind, err := thisKind()
+	if err != nil {
+		return err
+	}
+	client, err := xla.NewClient()
+	if err != nil {
+		return err
+	}
+	h := &hello{os.Getpid(), 1, kind}
+	if xla.OnCPU() {
+		h.Slots = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	s := &server{client: client, slots: make(chan struct{}, h.Slots), things: map[string]*thing{}}
+	s.to = bufio.NewWriterSize(os.NewFile(uintptr(fd), "output"), buffer)
+	_, err = s.to.WriteString(magic)
+	go func() {
+		for err = errors.Join(err, s.send(&frame{Hello: h})); err == nil; err = s.send(&frame{}) {
+			time.Sleep(beat)
+		}
+		syscall.Exit(1) // nobody listens
+	}()
+	err = s.read(bufio.NewReaderSize(os.Stdin, buffer))
+	if errors.Is(err, io.EOF) {
+		syscall.Exit(0) // at once, whatever runs
+	}
+	return err
+}
+
+const (
+	beat   = time.Second // between signs of life
+	buffer = 64 << 10    // bytes, for what is read and written
+)
+
+// server is the state of a worker.
+type server struct {
+	sender
+	client  *xla.Client
+	slots   chan struct{}
+	dropped int // bytes on the device since the last garbage collection
+
+	mu     sync.Mutex
+	things map[string]*thing // by name: arguments, programs and results
+}
+
+// thing is bytes, which are put on the device when they are an argument, or a program.
+type thing struct {
+	data    []byte
+	buffer  *xla.Buffer
+	compile func() (*xla.Executable, error)
+}
+
+// read does what frames say, in their order; programs run concurrently.
+func (s *server) read(from io.Reader) error {
+	for {
+		f, size, err := receive(from)
+		if err != nil {
+			return err
+		}
+		data := make([]byte, size)
+		if _, err := io.ReadFull(from, data); err != nil {
+			return err
+		}
+		s.drop(f.Drop)
+		if f.Store != "" {
+			s.store(f.Store, &thing{data: data, compile: sync.OnceValues(func() (*xla.Executable, error) { return s.client.Compile(data) })})
+		}
+		if f.Program != "" {
+			buffers, err := s.arguments(f.Args, data) // before the next frame drops what it needs
+			program := s.thing(f.Program)
+			go func() {
+				a := &frame{ID: f.ID}
+				if err == nil {
+					err = s.run(f, a, program, buffers)
+				}
+				if err != nil {
+					a = &frame{ID: f.ID, Error: fmt.Sprintf("%.4000s", err.Error())}
+				}
+				_ = s.send(a) // if nobody reads it, the signs of life end this process
+			}()
+		}
+	}
+}
+
+func (s *server) store(name string, t *thing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.things[name] = t
+}
+
+func (s *server) thing(name string) *thing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.things[name]
+}
+
+// drop forgets things. The device's memory is freed by finalizers, for which the collector sees no reason: it sees only small values.
+func (s *server) drop(names []string) {
+	for _, name := range names {
+		if t := s.thing(name); t != nil && t.buffer != nil {
+			if dtype, dims, err := t.buffer.Shape(); err == nil {
+				s.dropped += xla.Bytes(dtype, dims)
+			}
+		}
+		s.mu.Lock()
+		delete(s.things, name)
+		s.mu.Unlock()
+	}
+	if s.dropped > collectAfter {
+		s.dropped = 0
+		runtime.GC()
+	}
+}
+
+// arguments puts arguments on the device. One that is a single thing is there already, from its second use on.
+func (s *server) arguments(args []arg, inline []byte) (buffers []*xla.Buffer, err error) {
+	for _, a := range args {
+		var parts [][]byte
+		for _, p := range a.Parts {
+			if p.Like > 0 {
+				parts = append(parts, parts[p.Like-1])
+				continue
+			}
+			if p.Name == "" {
+				parts, inline = append(parts, inline[:p.Size]), inline[p.Size:]
+				continue
+			}
+			t := s.thing(p.Name)
+			if t.buffer == nil {
+				if t.buffer, err = s.client.Put(t.data, a.Type, a.Dims); err != nil {
+					return nil, err
+				}
+				t.data = nil
+			}
+			buffers = append(buffers, t.buffer)
+		}
+		if parts == nil {
+			continue
+		}
+		b, err := s.client.Put(slices.Concat(parts...), a.Type, a.Dims)
+		if err != nil {
+			return nil, err
+		}
+		buffers = append(buffers, b)
+	}
+	return buffers, nil
+}
+
+// run runs a program once there is a slot. Its results are in the answer, or kept.
+func (s *server) run(f, answer *frame, program *thing, buffers []*xla.Buffer) error {
+	run, err := program.compile()
+	if err != nil {
+		return err
+	}
+	s.slots <- struct{}{}
+	out, err := run.Run(buffers...)
+	<-s.slots
+	if err != nil {
+		return err
+	}
+	for _, b := range out {
+		var r result
+		if r.Type, r.Dims, err = b.Shape(); err != nil {
+			return err
+		}
+		answer.Results = append(answer.Results, r)
+	}
+	keep(answer.Results, f.Back)
+	for i, b := range out {
+		if answer.Results[i].Kept {
+			s.store(resultName(f.ID, i), &thing{buffer: b})
+			continue
+		}
+		data, err := b.Host()
+		if err != nil {
+			return err
+		}
+		b.Free()
+		answer.bytes = append(answer.bytes, data)
+	}
+	return nil
+}
