@@ -271,7 +271,7 @@ def execute(paths, place, args):
     if args.check:
         keys = {path: unchanged.key(path) for path in paths}  # before copies are made: what changes later counts as changed
         copy(paths, place)
-    beside = max(1, min(4, len(paths), os.cpu_count() or 1)) if args.check else 1
+    beside = max(1, min(4, len(paths), getattr(os, "process_cpu_count", os.cpu_count)() or 1)) if args.check else 1
 
     def one(path):
         begin = time.monotonic()

@@ -5,8 +5,7 @@
 //
 // Results go to standard output: as text or, with --json, as JSON lines. Runs and studies print these also where standard output
 // is no terminal. Progress goes to standard error. The exit status is 0 on success, 1 after a failure, 2 if
-// a name, an option or a file is wrong (nothing has been written then), and 130 after an interrupt or SIGTERM. Hubs and workers
-// run until they are interrupted: for them that is a success.
+// a name, an option or a file is wrong (nothing has been written then), and 130 after an interrupt or SIGTERM.
 package command
 
 import (

@@ -85,7 +85,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"did you mean Strategy?", []string{"run", at("section.yaml")}},
 		{"given twice", []string{"run", at("twice.yaml")}},
 		{"--strategy", []string{"run", "--stratgy", "FedAvg"}},
-		{`did you mean one of "run", "hub"?`, []string{"rum"}},
+		{`did you mean "run"?`, []string{"rum"}},
 		{"did you mean Krum?", []string{"list", "Kurm"}},
 		{"did you mean FedProx?", []string{"list", "FedPrx"}},
 	} {

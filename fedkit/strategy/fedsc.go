@@ -23,9 +23,9 @@ import (
 // Clusters are numbered, and visited, in the order of their first clients; one without a client in the round is skipped. If no
 // client of a turn returns a finite update, the run ends, even with Options.NotFinite = Skip. Unseen clients use x.
 //
-// Attributes are encrypted with HPKE (RFC 9180): each client receives the server's public key and sends 48 bytes more than the
-// 8 per label. Nothing else in a run depends on the keys. An attribute that does not decrypt, or has the wrong length, is an
-// error that names the client.
+// In a deployment, attributes would travel sealed by HPKE (RFC 9180), so that only the server can read them. The traffic counts what
+// that takes: each client receives the server's public key, 32 bytes, and sends 48 bytes more than the 8 per label. The simulation
+// encrypts nothing.
 //
 // With Updates, all clients instead train once from the first x, and are clustered by the cosine similarity of their updates;
 // d_ij is then √(2 − 2 cos). That costs a round of FedAvg. A client that is skipped in it gets no cluster, −1, and never
@@ -94,7 +94,7 @@ func (s *FedSC) cluster(r *fedkit.Round) {
 		u := r.Train(fedkit.Job{Clients: clients, Start: s.State.X, Local: s.Local})
 		clients, points = u.Clients(), r.Points(unit(r, u.Delta()))
 	} else {
-		points = sealedShares(r)
+		points = sendShares(r)
 	}
 	labels := cluster.Renumber(r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Complete}), points, s.K))
 	s.State.Cluster = cluster.Ungrouped(r.Clients())

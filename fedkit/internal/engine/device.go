@@ -7,8 +7,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Device runs programs. It separates what is computed from where: planning, randomness and mixing stay with the caller, and a
-// fleet of machines is another Device.
+// Device runs programs. It separates what is computed from where: planning, randomness and mixing stay with the caller, and
+// other processes are another Device.
 type Device interface {
 	// Run runs a program on arguments: tensors, Go values that become tensors and, on a remote device, Rows and Inline. Canceling
 	// ctx ends the wait.

@@ -15,20 +15,13 @@ func Write(path string, b []byte) error {
 	return Stream(path, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-// WriteSecret is Write for a file that only its owner may read.
-func WriteSecret(path string, b []byte) error {
-	return write(path, 0o600, func(w io.Writer) error { _, err := w.Write(b); return err })
-}
-
 // Stream is Write for content that is not held in memory.
-func Stream(path string, content func(io.Writer) error) error { return write(path, 0o644, content) }
-
-func write(path string, permissions os.FileMode, content func(io.Writer) error) error {
+func Stream(path string, content func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(dir), renameio.WithPermissions(permissions))
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(dir), renameio.WithPermissions(0o644))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -18,9 +19,26 @@ import (
 var Hardware = sync.OnceValue(func() string {
 	if OnCPU() {
 		model, _ := Processor()
-		return Processors(model, runtime.NumCPU())
+		return Processors(model, Threads())
 	}
 	return GPU()
+})
+
+// Threads returns the number of threads that XLA computes with on the CPU: the environment's PJRT_NPROC or NPROC (at least 1), which XLA
+// reads when the plugin is opened, or else the processors that this process may use. XLA itself knows their affinity but not a container's
+// quota, which Go knows, so NPROC is set if that is less. The number decides how large matrix products and gradients of convolutions are
+// split, and so how they round: one thread gives other last digits than two, however many processors there are.
+var Threads = sync.OnceValue(func() int {
+	for _, name := range []string{"PJRT_NPROC", "NPROC"} {
+		if n, err := strconv.ParseInt(strings.TrimSpace(os.Getenv(name)), 10, 32); err == nil {
+			return max(1, int(n))
+		}
+	}
+	n := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
+	if n < runtime.NumCPU() {
+		_ = os.Setenv("NPROC", strconv.Itoa(n)) // which reaches C too
+	}
+	return n
 })
 
 // Processors formats a processor's model and their number, as in Hardware.

@@ -1,7 +1,9 @@
 package xla
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -39,5 +41,36 @@ func TestModelsOfGPUs(t *testing.T) {
 	}
 	if got := modelsIn(filepath.Join(folder, "none")); got != nil {
 		t.Errorf("%q", got)
+	}
+}
+
+// XLA computes with as many threads as Threads says: those that NPROC asks for, or else the processors that Go may use, which a quota limits.
+func TestThreads(t *testing.T) {
+	if os.Getenv("FEDKIT_TEST_CHILD") != "" {
+		expect.Value(Backend())(t)
+		started := 0
+		for _, task := range expect.Value(filepath.Glob("/proc/self/task/*/comm"))(t) {
+			if name, _ := os.ReadFile(task); string(name) == "tf_XLAEigen\n" {
+				started++
+			}
+		}
+		fmt.Printf("threads %d %d\n", Threads(), started)
+		return
+	}
+	if !OnCPU() || runtime.GOOS != "linux" {
+		t.Skip("counts the threads of the CPU's plugin in /proc")
+	}
+	all := runtime.NumCPU()
+	for env, want := range map[string]int{
+		"GOMAXPROCS=1": 1, "GOMAXPROCS=1000": all, "GOMAXPROCS=1 NPROC=2": 2, "NPROC=3": 3, "NPROC=3 PJRT_NPROC=5": 5, "NPROC=0": 1, "NPROC=many": all,
+	} {
+		c := exec.Command(expect.Value(os.Executable())(t), "-test.run", "^TestThreads$")
+		c.Env = append(os.Environ(), "FEDKIT_TEST_CHILD=1", "GOMAXPROCS=", "NPROC=", "PJRT_NPROC=")
+		c.Env = append(c.Env, strings.Fields(env)...)
+		var said, started int
+		_, out, _ := strings.Cut(string(expect.Value(c.Output())(t)), "threads ")
+		if _, err := fmt.Sscan(out, &said, &started); err != nil || said != want || started != want {
+			t.Errorf("%s: %d threads said and %d started, want %d", env, said, started, want)
+		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,8 +29,8 @@ import (
 
 // Compiled programs are kept on disk, since every cell of a notebook is a process of its own: XLA takes a second for a program that
 // is loaded in ten milliseconds. go-xla calls the plugin by a table of C functions; that which compiles is replaced by one which looks
-// for a file first. A file is named by all that its content follows from: the program's text and options, the plugin, the processors
-// and the flags. So a program that another plugin or processor made is never loaded.
+// for a file first. A file is named by all that its content follows from: the program's text and options, the plugin, the processor,
+// the threads and the flags. So a program that another plugin or processor made is never loaded.
 
 // keptEnv names the folder of compiled programs, or is "off". Default: programs within FEDKIT_CACHE or the user's cache.
 const keptEnv = "FEDKIT_PROGRAMS"
@@ -67,7 +66,7 @@ func made(plugin string) []byte {
 		about = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 	}
 	model, more := Processor()
-	return fmt.Appendf(nil, "%s%q %q %q %d %q", keptMagic, about, model, more, runtime.NumCPU(), Flags())
+	return fmt.Appendf(nil, "%s%q %q %q %d %q", keptMagic, about, model, more, Threads(), Flags())
 }
 
 // keptFolder is the folder of compiled programs, "" if there is none. What is in it is run, so it must belong to the user alone.

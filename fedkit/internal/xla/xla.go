@@ -48,6 +48,7 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 		b, err = nil, fmt.Errorf("%w: %s = %q: %w", ErrNoPlugin, compute.ConfigEnvVar, config, err)
 	}()
 	gxla.EnableAutoInstall(false) // setup is the scripts' job: a run must not touch the network
+	Threads()                     // may set what the plugin reads
 	full := inFloat32(config)
 	name, options, _ := strings.Cut(full, ":")
 	if !onCPU(options) {
