@@ -2,10 +2,8 @@ package worker
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,16 +12,19 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
 const (
-	small = 32 << 10 // bytes of results that return with the answer; larger ones stay with the worker
-	tiny  = 2 << 10  // bytes of an argument that is sent with every call, not once
-	every = 1 << 40  // bytes of results if all return
+	whole        = 1 << 40   // bytes of results if all return
+	collectAfter = 192 << 20 // bytes that a worker may keep more before the garbage collector is run: it sees only small handles
+	mostLost     = 3         // workers that a call may cost
 )
+
+// small is how many bytes of results return with the answer; larger ones stay with the worker. Tests change it.
+var small = 32 << 10
 
 // device is the workers as a run sees them.
 type device struct {
@@ -41,236 +42,174 @@ func (d *device) Remote() bool { return true }
 func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]engine.Value, error) {
 	c, err := d.call(p, nil, arguments, small)
 	if err != nil {
-		return nil, fmt.Errorf("worker: %w", err)
+		return nil, err
 	}
-	return c.do(ctx)
+	a, err := c.do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.results(a)
 }
 
 // call is a call of a program, until nobody needs its results any more.
 type call struct {
 	*device
-	program   *xla.Program
-	arguments []any // as given, for this process
-	name      string
-	frame     frame
-	objects   []object
-	want      []result
+	program *xla.Program
+	frame   *frame
+	objects []object // that the frame names
+	want    []result
 
-	again sync.Mutex     // one repetition at a time
-	at    *process       // keeps the results
-	here  []engine.Value // the results, if this process has computed them
+	again sync.Mutex // one repetition at a time
+	at    *process   // keeps the results
 }
 
 // object is what workers are sent once.
 type object struct {
 	name  string
-	size  int
 	bytes func() ([]byte, error)
 }
 
 // call prepares a call. The first argument, unless nil, is a result that a worker keeps.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{device: d, program: p, arguments: arguments}
-	c.frame.ID, c.frame.Back = d.calls.Add(1), back
+	c := &call{device: d, program: p, frame: &frame{ID: d.calls.Add(1), Back: back}}
 	var list []shapes.Shape
 	if first != nil {
-		list = append(list, shapes.Make(first.dtype, first.dims...))
-		c.argument(list[0])
-		c.part(part{Name: first.name(), Size: xla.Bytes(first.dtype, first.dims)})
+		list = append(list, first.shape)
+		c.add(first.shape, part{Name: first.name()})
 	}
 	for _, a := range arguments {
-		shape, err := c.add(a)
+		shape, err := c.argument(a)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("worker: %w", err)
 		}
 		list = append(list, shape)
 	}
 	source, err := p.Source(list)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("worker: %w", err)
 	}
 	for _, t := range p.Side() {
-		if _, err := c.add(t); err != nil {
-			return nil, err
+		if _, err := c.argument(t); err != nil {
+			return nil, fmt.Errorf("worker: %w", err)
 		}
 	}
-	c.frame.Program, c.name = source.Hash, source.Name
-	c.want = resultsOf(source.Results, back)
-	c.objects = append(c.objects, object{source.Hash, len(source.Text), func() ([]byte, error) { return source.Text, nil }})
+	c.frame.Program = source.Hash
+	c.objects = append(c.objects, object{source.Hash, func() ([]byte, error) { return source.Text, nil }})
+	for _, s := range source.Results {
+		c.want = append(c.want, result{Type: s.DType, Dims: s.Dimensions})
+	}
 	return c, nil
 }
 
-// add adds an argument, and returns its shape.
-func (c *call) add(a any) (shape shapes.Shape, err error) {
+// add adds an argument to the frame.
+func (c *call) add(s shapes.Shape, parts ...part) {
+	c.frame.Args = append(c.frame.Args, arg{s.DType, slices.Clone(s.Dimensions), parts})
+}
+
+// argument adds an argument: one on the device is sent once, any other with the frame.
+func (c *call) argument(a any) (shape shapes.Shape, err error) {
 	t, known := a.(*tensors.Tensor)
 	switch a := a.(type) {
 	case engine.Rows:
-		shape = a.Of.Shape().Clone()
-		shape.Dimensions[0] = len(a.At)
-		c.argument(shape)
-		return shape, c.rows(a)
+		return c.rows(a)
 	case engine.Inline:
 		t = a.Tensor
 	default:
-		if !known {
+		if t == nil {
 			if t, err = tensors.FromAnyValue(a); err != nil {
 				return shape, err
 			}
 		}
 	}
-	c.argument(t.Shape())
-	if known && t.IsOnAnyDevice() && int(t.ByteSize()) > tiny {
-		name, err := c.sumsOf(t).whole()
-		c.object(object{name, int(t.ByteSize()), func() ([]byte, error) { return xla.HostBytes(t) }})
-		return t.Shape(), err
+	if known && t.IsOnAnyDevice() {
+		name := c.valueOf(t).name
+		c.objects = append(c.objects, object{name, func() ([]byte, error) { return xla.HostBytes(t) }})
+		c.add(t.Shape(), part{Name: name})
+		return t.Shape(), nil
 	}
 	b, err := xla.HostBytes(t)
-	c.inline(b)
+	c.frame.bytes = append(c.frame.bytes, b)
+	c.add(t.Shape(), part{Size: len(b)})
 	return t.Shape(), err
 }
 
-// rows adds rows of a matrix: a row that occurs once is sent with the call, since no other call reads it; any other is an object.
-func (c *call) rows(r engine.Rows) error {
-	s := c.sumsOf(r.Of)
-	names, err := s.rows()
+// rows adds rows of a matrix, and sends equal ones once.
+func (c *call) rows(r engine.Rows) (shapes.Shape, error) {
+	shape := r.Of.Shape().Clone()
+	shape.Dimensions[0] = len(r.At)
+	data, err := c.valueOf(r.Of).data()
 	if err != nil {
-		return err
+		return shape, err
 	}
-	var own []byte
-	for _, i := range r.At {
-		row := s.row(i)
-		if names[i] == "" {
-			own = append(own, row...)
-			continue
+	size, seen, parts := len(data)/r.Of.Shape().Dim(0), map[string]int{}, make([]part, len(r.At))
+	for i, at := range r.At {
+		row := data[at*size : (at+1)*size]
+		if parts[i].Like = seen[string(row)]; parts[i].Like == 0 {
+			parts[i].Size, seen[string(row)] = size, i+1
+			c.frame.bytes = append(c.frame.bytes, row)
 		}
-		c.inline(own)
-		own = nil
-		c.object(object{names[i], len(row), func() ([]byte, error) { return row, nil }})
 	}
-	c.inline(own)
-	return nil
+	c.add(shape, parts...)
+	return shape, nil
 }
 
-// argument begins an argument.
-func (c *call) argument(s shapes.Shape) {
-	c.frame.Args = append(c.frame.Args, arg{Type: s.DType, Dims: slices.Clone(s.Dimensions)})
-}
-
-func (c *call) inline(b []byte) {
-	if data := trim(b); len(b) > 0 {
-		c.part(part{Size: len(b), Sent: len(data)})
-		c.frame.bytes = append(c.frame.bytes, data)
-	}
-}
-
-func (c *call) object(o object) {
-	c.objects = append(c.objects, o)
-	c.part(part{Name: o.name, Size: o.size})
-}
-
-func (c *call) part(p part) {
-	a := &c.frame.Args[len(c.frame.Args)-1]
-	a.Parts = append(a.Parts, p)
-}
-
-// mostLost is how many workers a call may cost.
-const mostLost = 3
-
-// do gives the call to one worker after the other until one has answered, or to this process once there is none.
-func (c *call) do(ctx context.Context) (values []engine.Value, err error) {
-	done, known, err := c.tried(ctx, c.frame.Program)
+// do gives the call to one worker after the other until one has answered; the last is this process.
+func (c *call) do(ctx context.Context) (a answer, err error) {
+	done, most, err := c.admit(ctx, c.frame.Program)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	defer func() { done(err) }()
-	most := mostLost
-	if n := len(c.all); !known && n > 1 { // this process is not the next one to try it
-		most = min(n, most)
-	}
 	for lost := []string(nil); ; {
-		p, err := c.take(ctx)
-		if err != nil {
-			return nil, err
+		if c.at, err = c.take(ctx); err != nil {
+			return a, err
 		}
-		if p == nil {
-			return c.doHere(ctx)
-		}
-		h, data, err := p.ask(ctx, c.frame, c.want, c.objects)
-		c.give(p)
+		a, err = c.at.ask(ctx, c.frame, c.want, c.objects)
+		c.seats <- c.at
 		switch {
 		case err == nil:
-			c.at, c.here = p, nil
-			return c.values(h, data)
+			return a, nil
 		case !errors.Is(err, errLost):
-			return nil, fmt.Errorf("worker: program %q: %w", c.name, err)
-		}
-		if lost = append(lost, err.Error()); len(lost) == most && !errors.Is(err, errClosed) {
-			return nil, fmt.Errorf("worker: program %q: %d workers were lost while they had it, so it may bring them down: %s", c.name, most, strings.Join(lost, "; "))
+			return a, fmt.Errorf("worker: %v: %w", c.program, err)
+		case errors.Is(err, errClosed):
+		default:
+			if lost = append(lost, err.Error()); len(lost) >= most {
+				return a, fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
+			}
 		}
 	}
 }
 
-// doHere runs the call in this process, if that may go on.
-func (c *call) doHere(ctx context.Context) (values []engine.Value, err error) {
-	if err := c.mayGoOn(); err != nil {
-		return nil, err
-	}
-	select {
-	case c.Workers.here <- struct{}{}:
-		defer func() { <-c.Workers.here }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	arguments := slices.Clone(c.arguments)
-	for i, a := range arguments {
-		switch a := a.(type) {
-		case engine.Inline:
-			arguments[i] = a.Tensor
-		case engine.Rows:
-			s, all := c.sumsOf(a.Of), []byte(nil)
-			if _, err := s.rows(); err != nil {
-				return nil, err
-			}
-			for _, row := range a.At {
-				all = append(all, s.row(row)...)
-			}
-			dims := slices.Clone(a.Of.Shape().Dimensions)
-			dims[0] = len(a.At)
-			if arguments[i], err = xla.FromBytes(all, a.Of.DType(), dims); err != nil {
-				return nil, err
-			}
-		}
-	}
-	c.here, err = engine.Here(1).Run(ctx, c.program, arguments)
-	return c.here, err
-}
-
-// values returns the results of a call: tensors if they came with the answer, handles on those that the worker keeps.
-func (c *call) values(h *head, data []byte) (values []engine.Value, err error) {
-	for i, r := range h.Results {
+// results returns tensors for what came with the answer, and handles for what the worker keeps.
+func (c *call) results(a answer) (values []engine.Value, err error) {
+	for i, r := range a.Results {
 		if r.Kept {
-			values = append(values, c.keep(i, r))
+			values = append(values, c.keep(i))
 			continue
 		}
-		t, err := xla.FromBytes(data[:r.bytes()], r.Type, r.Dims)
+		n := xla.Bytes(r.Type, r.Dims)
+		t, err := xla.FromBytes(a.data[:n], r.Type, r.Dims)
 		if err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
 		}
-		data = data[r.bytes():]
+		a.data = a.data[n:]
 		values = append(values, engine.Values([]*tensors.Tensor{t})...)
 	}
 	return values, nil
 }
 
-// tried admits calls of a new program one at a time, until one was answered: a program that crashes workers costs no more of them than
-// one call does. The caller says how its call ended.
-func (w *Workers) tried(ctx context.Context, program string) (done func(error), known bool, err error) {
+// admit admits calls of a new program one at a time, until one was answered: a program that brings workers down costs no more of them
+// than one call does. The caller says how its call ended. A call may cost most workers: this process is not the next to try it.
+func (w *Workers) admit(ctx context.Context, program string) (done func(error), most int, err error) {
 	alone := make(chan struct{}, 1) // a token for the one call that is admitted; closed once there was an answer
 	alone <- struct{}{}
-	v, _ := w.known.LoadOrStore(program, alone)
+	v, _ := w.tried.LoadOrStore(program, alone)
 	alone = v.(chan struct{})
 	select {
 	case _, first := <-alone:
+		if most = mostLost; first && len(w.all) > 1 {
+			most = min(most, len(w.all))
+		}
 		return func(err error) {
 			switch {
 			case first && err == nil:
@@ -278,244 +217,162 @@ func (w *Workers) tried(ctx context.Context, program string) (done func(error), 
 			case first:
 				alone <- struct{}{}
 			}
-		}, !first, nil
+		}, most, nil
 	case <-ctx.Done():
-		return nil, false, ctx.Err()
+		return nil, 0, ctx.Err()
 	}
 }
 
-// take returns the worker that has the least to do, once one has less than it makes ready; nil if all are lost.
+// take waits for a worker that has room for a call. Its seat is to be given back.
 func (w *Workers) take(ctx context.Context) (*process, error) {
 	for {
-		var best *process
-		left := false
-		w.mu.Lock()
-		for _, p := range w.all {
-			if p.lost() != nil {
-				continue
+		if w.left.Load() == 0 {
+			if err := w.join(); err != nil {
+				w.seats <- w.all[0] // others wait too
+				return nil, err
 			}
-			if left = true; p.load <= p.hello.Slots && (best == nil || p.load < best.load) {
-				best = p
-			}
-		}
-		changed := w.changed
-		if best != nil {
-			best.load++
-		}
-		w.mu.Unlock()
-		if best != nil || !left {
-			return best, nil
 		}
 		select {
-		case <-changed:
+		case p := <-w.seats:
+			if p.ctx.Err() == nil {
+				return p, nil
+			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// give says that a worker no longer has a call.
-func (w *Workers) give(p *process) {
-	w.mu.Lock()
-	p.load--
-	w.mu.Unlock()
-	w.change()
-}
-
-// change wakes those that wait for a worker.
-func (w *Workers) change() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	close(w.changed)
-	w.changed = make(chan struct{})
-}
-
-// kept is a handle on a result that a worker keeps. If the worker is lost, the call runs again.
-type kept struct {
-	*place
-	dtype dtypes.DType
-	dims  []int
-
-	mu   sync.Mutex
-	here engine.Value // nil until it is fetched
-}
-
-// place is where the result is. It is dropped there once: after it was fetched, by Free, or when its handle is garbage.
-type place struct {
-	call  *call
-	index int
-	once  sync.Once
-}
-
-func (r *place) name() string { return resultName(r.call.frame.ID, r.index) }
-
-func (r *place) forget() {
-	r.once.Do(func() {
-		r.call.again.Lock()
-		defer r.call.again.Unlock()
-		if r.call.here == nil {
-			r.call.at.drop(r.name())
+// drop lets all workers forget what no longer is.
+func (w *Workers) drop(name string) {
+	for _, p := range append(w.all[:len(w.all):len(w.all)], w.joined.Load()) {
+		if p != nil {
+			p.drop(name)
 		}
-	})
+	}
 }
 
-// collectAfter is how many bytes workers may keep more before the garbage collector is run: it sees only small handles.
-const collectAfter = 192 << 20
+// value is what workers call a tensor, and its bytes, of which each call needs some rows.
+type value struct {
+	name string
+	data func() ([]byte, error)
+}
 
-// keep returns a handle on a result.
-func (c *call) keep(i int, r result) *kept {
-	at := &place{call: c, index: i}
-	k := &kept{place: at, dtype: r.Type, dims: r.Dims}
-	runtime.AddCleanup(k, func(at *place) { go at.forget() }, at)
-	if c.bytes.Add(int64(r.bytes())) > int64(max(1, c.Workers.Concurrency()))*collectAfter {
-		c.bytes.Store(0)
+// valueOf returns that of a tensor, which never changes.
+func (w *Workers) valueOf(t *tensors.Tensor) *value {
+	key := weak.Make(t)
+	made := &value{fmt.Sprint("tensor ", w.calls.Add(1)), sync.OnceValues(func() ([]byte, error) { return xla.HostBytes(key.Value()) })}
+	v, known := w.values.LoadOrStore(key, made)
+	if !known {
+		runtime.AddCleanup(t, func(name string) {
+			w.values.Delete(key)
+			w.drop(name)
+		}, made.name)
+	}
+	return v.(*value)
+}
+
+// kept is a result that a worker keeps. If the worker is lost, the call runs again.
+type kept struct {
+	*call
+	index int
+	shape shapes.Shape
+
+	mu    sync.Mutex
+	value engine.Value // nil until it is fetched
+}
+
+// keep returns a result that the worker keeps until it is freed, fetched or garbage.
+func (c *call) keep(i int) *kept {
+	k := &kept{call: c, index: i, shape: shapes.Make(c.want[i].Type, c.want[i].Dims...)}
+	runtime.AddCleanup(k, c.Workers.drop, k.name())
+	if c.kept.Add(int64(k.shape.ByteSize())) > int64(max(1, c.Workers.Concurrency()))*collectAfter {
+		c.kept.Store(0)
 		runtime.GC()
 	}
 	return k
 }
 
-// Dims implements engine.Value.
-func (k *kept) Dims() []int { return k.dims }
+func (k *kept) name() string { return resultName(k.frame.ID, k.index) }
 
-// Remote implements engine.Value.
-func (k *kept) Remote() bool { return true }
+// Dims implements engine.Value.
+func (k *kept) Dims() []int { return k.shape.Dimensions }
 
 // Free implements engine.Value.
 func (k *kept) Free() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.here != nil {
-		k.here.Free()
+	if k.value != nil {
+		k.value.Free()
 	}
-	k.forget()
+	k.drop(k.name())
 }
 
-// Tensor implements engine.Value: it fetches the result.
+// fetch returns its argument.
+var fetch = xla.NewProgram("fetch", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.Identity(a[0])} })
+
+// Tensor implements engine.Value.
 func (k *kept) Tensor() (*tensors.Tensor, error) {
-	defer runtime.KeepAlive(k)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.here == nil {
-		r := result{Type: k.dtype, Dims: k.dims}
-		f := frame{head: head{Read: k.name()}}
-		_, data, err := k.ask(f, []result{r}, nil)
+	if k.value == nil {
+		values, err := k.then(fetch)
 		if err != nil {
 			return nil, err
 		}
-		if k.here == nil {
-			t, err := xla.FromBytes(data, k.dtype, k.dims)
-			if err != nil {
-				return nil, err
-			}
-			k.here = engine.Values([]*tensors.Tensor{t})[0]
-		}
-		k.forget()
+		k.value = values[0]
+		k.drop(k.name())
 	}
-	return k.here.Tensor()
+	return k.value.Tensor()
 }
 
 // Then implements engine.Value. All results are fetched.
-func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, err error) {
-	defer runtime.KeepAlive(k)
+func (k *kept) Then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.here == nil {
-		d := k.call.device
-		c, err := d.call(p, k, arguments, every)
-		if err != nil {
-			return nil, fmt.Errorf("worker: %w", err)
-		}
-		done, _, err := d.tried(d.ctx, c.frame.Program)
-		if err != nil {
-			return nil, err
-		}
-		h, data, err := k.ask(c.frame, c.want, c.objects)
-		done(err)
-		if err != nil {
-			return nil, fmt.Errorf("worker: program %q: %w", c.name, err)
-		}
-		if k.here == nil {
-			return c.values(h, data)
-		}
+	value := k.value
+	k.mu.Unlock()
+	if value != nil {
+		return value.Then(p, arguments...)
 	}
-	return k.here.Then(p, arguments...)
+	return k.then(p, arguments...)
 }
 
-// ask asks the worker that keeps the result. If that is lost, the call is repeated first; if this process does so, it sets here instead.
-func (k *kept) ask(f frame, want []result, objects []object) (h *head, data []byte, err error) {
-	c := k.call
+// then runs a program where the result is. If its worker is lost, the call is repeated first, by another or here.
+func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
+	defer runtime.KeepAlive(k)
+	c, err := k.device.call(p, k, arguments, whole)
+	if err != nil {
+		return nil, err
+	}
+	done, most, err := k.admit(k.ctx, c.frame.Program)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { done(err) }()
+	for range most {
+		var at *process
+		if at, err = k.holder(); err != nil {
+			return nil, err
+		}
+		var a answer
+		if a, err = at.ask(k.ctx, c.frame, c.want, c.objects); err == nil {
+			return c.results(a)
+		}
+		if !errors.Is(err, errLost) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("worker: %v: %w", p, err)
+}
+
+// holder returns the worker that keeps the call's results. If it is lost, the call is repeated first.
+func (c *call) holder() (*process, error) {
 	c.again.Lock()
 	defer c.again.Unlock()
-	for range mostLost {
-		if c.here == nil && c.at.lost() != nil {
-			if _, err := c.do(c.ctx); err != nil {
-				return nil, nil, err
-			}
-		}
-		if c.here != nil {
-			k.here = c.here[k.index]
-			return nil, nil, nil
-		}
-		f.ID = c.calls.Add(1)
-		if h, data, err = c.at.ask(c.ctx, f, want, objects); !errors.Is(err, errLost) {
-			return h, data, err
-		}
-	}
-	return nil, nil, fmt.Errorf("%d workers were lost while they had it, so it may bring them down: %w", mostLost, err)
-}
-
-// seed makes the names of objects, which are for this process and its workers.
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-
-// nameOf names bytes.
-func nameOf(b []byte) string {
-	return fmt.Sprintf("%x", binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, maphash.Bytes(seeds[0], b)), maphash.Bytes(seeds[1], b)))
-}
-
-// sums memoizes the names of a tensor's bytes, and of each row that occurs more than once.
-type sums struct {
-	whole func() (string, error)
-	rows  func() ([]string, error)
-	data  []byte // of which each call needs some rows
-	n     int
-}
-
-// sumsOf returns those of a tensor, which never changes.
-func (w *Workers) sumsOf(t *tensors.Tensor) *sums {
-	key := weak.Make(t)
-	if s, ok := w.sums.Load(key); ok {
-		return s.(*sums)
-	}
-	s := &sums{n: t.Shape().Dim(0)}
-	s.whole = sync.OnceValues(func() (string, error) {
-		b, err := xla.HostBytes(key.Value())
-		return nameOf(b), err
-	})
-	s.rows = sync.OnceValues(func() (names []string, err error) {
-		if s.data, err = xla.HostBytes(key.Value()); err != nil {
+	if c.at.ctx.Err() != nil {
+		if _, err := c.do(c.ctx); err != nil {
 			return nil, err
 		}
-		times := map[string]int{}
-		for i := range s.n {
-			names = append(names, nameOf(s.row(i)))
-			times[names[i]]++
-		}
-		for i, name := range names {
-			if times[name] == 1 {
-				names[i] = ""
-			}
-		}
-		return names, nil
-	})
-	v, known := w.sums.LoadOrStore(key, s)
-	if !known {
-		runtime.AddCleanup(t, func(key weak.Pointer[tensors.Tensor]) { w.sums.Delete(key) }, key)
 	}
-	return v.(*sums)
-}
-
-// row returns the bytes of a row.
-func (s *sums) row(i int) []byte {
-	size := len(s.data) / max(1, s.n)
-	return s.data[i*size : (i+1)*size : (i+1)*size]
+	return c.at, nil
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,15 +17,15 @@ import (
 type Kind struct {
 	Device    string // "cpu", "cuda"
 	Plugin    string // the PJRT plugin: name, and the beginning of its SHA-256
-	Processor string // model of the processor, with a hash of its features, or of the GPU
-	Hardware  string // as History.Hardware has it
+	Hardware  string // as in History.Hardware
+	Processor string // a hash of the processor's features, which its name may not tell
 	Threads   int    // of XLA on processors
 	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute
 }
 
-// String names the processor, its threads, the plugin and, if there are any, the flags.
+// String names hardware, threads, plugin and flags.
 func (k Kind) String() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s, %d threads, %s, %s", k.Processor, k.Threads, k.Plugin, k.Flags), ", ")
+	return strings.TrimSpace(fmt.Sprintf("%s (%s), %d threads, %s %s", k.Hardware, k.Processor, k.Threads, k.Plugin, k.Flags))
 }
 
 // thisKind returns the Kind of this process. It opens the plugin.
@@ -34,11 +33,6 @@ var thisKind = sync.OnceValues(func() (k Kind, err error) {
 	client, err := xla.NewClient()
 	if err != nil {
 		return k, err
-	}
-	k = Kind{Device: xla.Kind(), Hardware: xla.Hardware(), Processor: xla.Hardware(), Threads: runtime.NumCPU(), Flags: xla.Flags()}
-	if xla.OnCPU() {
-		model, more := xla.Processor()
-		k.Processor = fmt.Sprintf("%s %.2x", model, sha256.Sum256([]byte(more)))
 	}
 	f, err := os.Open(client.Plugin())
 	if err != nil {
@@ -49,22 +43,24 @@ var thisKind = sync.OnceValues(func() (k Kind, err error) {
 	if _, err := io.Copy(hash, f); err != nil {
 		return k, err
 	}
-	k.Plugin = fmt.Sprintf("%s %.4x", filepath.Base(client.Plugin()), hash.Sum(nil))
-	return k, nil
+	model, more := xla.Processor()
+	features := sha256.Sum256([]byte(model + more))
+	return Kind{Device: xla.Kind(), Plugin: fmt.Sprintf("%s %.4x", filepath.Base(client.Plugin()), hash.Sum(nil)), Hardware: xla.Hardware(),
+		Processor: fmt.Sprintf("%.2x", features), Threads: xla.Threads(), Flags: xla.Flags()}, nil
 })
 
-// gpuOnly is the environment of a process that uses one GPU, by its number among those that this process may use.
-func gpuOnly(number int) map[string]string {
+// useGPU lets this process use one GPU, by its number among those that it may use.
+func useGPU(number int) error {
 	device := strconv.Itoa(number)
 	if may := strings.Split(os.Getenv("CUDA_VISIBLE_DEVICES"), ","); may[0] != "" {
-		device = "-1" // none, rather than another process's
-		if number < len(may) {
-			device = may[number]
+		if number >= len(may) {
+			return fmt.Errorf("--gpu %d: must be a GPU of CUDA_VISIBLE_DEVICES = %s, from 0", number, strings.Join(may, ","))
 		}
+		device = may[number]
 	}
-	env := map[string]string{"CUDA_VISIBLE_DEVICES": device}
-	if os.Getenv("GOMLX_BACKEND") == "" {
-		env["GOMLX_BACKEND"] = "xla:cuda"
+	err := os.Setenv("CUDA_VISIBLE_DEVICES", device)
+	if err == nil && os.Getenv("GOMLX_BACKEND") == "" {
+		err = os.Setenv("GOMLX_BACKEND", "xla:cuda")
 	}
-	return env
+	return err
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -66,17 +67,9 @@ func serve(gpu int) error {
 	if err != nil {
 		return err
 	}
-	h := &hello{os.Getpid(), 1, kind}
-	if xla.OnCPU() {
-		h.Slots = max(1, runtime.GOMAXPROCS(0)/2)
-	}
-	s := &server{client: client, slots: make(chan struct{}, h.Slots), things: map[string]*thing{}}
-	s.to = bufio.NewWriterSize(os.NewFile(uintptr(fd), "output"), buffer)
-	_, err = s.to.WriteString(magic)
+	s := newServer(client, os.NewFile(uintptr(fd), "output"))
 	go func() {
-		for err = errors.Join(err, s.send(&frame{Hello: h})); err == nil; err = s.send(&frame{}) {
-			time.Sleep(beat)
-		}
+		s.beat(kind)
 		syscall.Exit(1) // nobody listens
 	}()
 	err = s.read(bufio.NewReaderSize(os.Stdin, buffer))
@@ -95,18 +88,46 @@ const (
 type server struct {
 	sender
 	client  *xla.Client
-	slots   chan struct{}
-	dropped int // bytes on the device since the last garbage collection
+	slots   chan struct{} // a place for each program that runs at a time
+	dropped int           // bytes on the device since the last garbage collection
 
 	mu     sync.Mutex
 	things map[string]*thing // by name: arguments, programs and results
 }
 
+func newServer(client *xla.Client, out io.Writer) *server {
+	slots := 1
+	if xla.OnCPU() {
+		slots = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	return &server{sender: sender{to: bufio.NewWriterSize(out, buffer)}, client: client, slots: make(chan struct{}, slots), things: map[string]*thing{}}
+}
+
+// beat says hello, and gives signs of life until nobody listens.
+func (s *server) beat(kind Kind) {
+	_, err := s.to.WriteString(magic)
+	for err = cmp.Or(err, s.send(&frame{Hello: &hello{os.Getpid(), cap(s.slots), kind}})); err == nil; err = s.send(&frame{}) {
+		time.Sleep(beat)
+	}
+}
+
 // thing is bytes, which are put on the device when they are an argument, or a program.
 type thing struct {
-	data    []byte
-	buffer  *xla.Buffer
-	compile func() (*xla.Executable, error)
+	data   []byte
+	buffer *xla.Buffer
+
+	compiling sync.Mutex
+	program   *xla.Executable
+}
+
+// compiled returns the program of a thing.
+func (t *thing) compiled(client *xla.Client) (p *xla.Executable, err error) {
+	t.compiling.Lock()
+	defer t.compiling.Unlock()
+	if t.program == nil {
+		t.program, err = client.Compile(t.data)
+	}
+	return t.program, err
 }
 
 // read does what frames say, in their order; programs run concurrently.
@@ -122,12 +143,13 @@ func (s *server) read(from io.Reader) error {
 		}
 		s.drop(f.Drop)
 		if f.Store != "" {
-			s.store(f.Store, &thing{data: data, compile: sync.OnceValues(func() (*xla.Executable, error) { return s.client.Compile(data) })})
+			s.store(f.Store, &thing{data: data})
 		}
 		if f.Program != "" {
 			buffers, err := s.arguments(f.Args, data) // before the next frame drops what it needs
-			program := s.thing(f.Program)
+			program, errp := s.thing(f.Program)
 			go func() {
+				err = cmp.Or(err, errp)
 				a := &frame{ID: f.ID}
 				if err == nil {
 					err = s.run(f, a, program, buffers)
@@ -147,16 +169,19 @@ func (s *server) store(name string, t *thing) {
 	s.things[name] = t
 }
 
-func (s *server) thing(name string) *thing {
+func (s *server) thing(name string) (*thing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.things[name]
+	if t := s.things[name]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("it has no %s", name)
 }
 
 // drop forgets things. The device's memory is freed by finalizers, for which the collector sees no reason: it sees only small values.
 func (s *server) drop(names []string) {
 	for _, name := range names {
-		if t := s.thing(name); t != nil && t.buffer != nil {
+		if t, _ := s.thing(name); t != nil && t.buffer != nil {
 			if dtype, dims, err := t.buffer.Shape(); err == nil {
 				s.dropped += xla.Bytes(dtype, dims)
 			}
@@ -184,7 +209,10 @@ func (s *server) arguments(args []arg, inline []byte) (buffers []*xla.Buffer, er
 				parts, inline = append(parts, inline[:p.Size]), inline[p.Size:]
 				continue
 			}
-			t := s.thing(p.Name)
+			t, err := s.thing(p.Name)
+			if err != nil {
+				return nil, err
+			}
 			if t.buffer == nil {
 				if t.buffer, err = s.client.Put(t.data, a.Type, a.Dims); err != nil {
 					return nil, err
@@ -207,7 +235,7 @@ func (s *server) arguments(args []arg, inline []byte) (buffers []*xla.Buffer, er
 
 // run runs a program once there is a slot. Its results are in the answer, or kept.
 func (s *server) run(f, answer *frame, program *thing, buffers []*xla.Buffer) error {
-	run, err := program.compile()
+	run, err := program.compiled(s.client)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 // Package worker runs the programs of runs in other processes: on this machine, by ssh, or where a scheduler starts them. A worker is
-// any command whose standard input and output speak with fedkit, as fedkit-worker's do.
+// any command whose standard input and output speak with fedkit as fedkit-worker's do.
 //
 //	w, err := worker.Start(ctx, "fedkit-worker --gpu 0", "ssh gpu2 fedkit-worker", "srun --ntasks=1 --gres=gpu:1 fedkit-worker")
 //	h, err := fedkit.Run(ctx, fed, avg, fedkit.Options{Rounds: 100, Workers: w})
 //
-// Local starts some on this machine. There is no port and no key: who may start a command there is for ssh or the scheduler to say.
+// Local starts some on this machine. There is no port and no key: who may start a command somewhere is for ssh or the scheduler to say.
 // Workers know nothing of federated learning: they are sent programs and data, once each, and keep the resulting models until these are
 // mixed or fetched. So every strategy and every model of your own runs on them.
 //
@@ -12,15 +12,18 @@
 // clients are grouped here, a group is one call, and means are added up in a fixed order. What a lost worker did is done by another or,
 // if none is left, by this process.
 //
-// A run is divided by its clients, and each round waits for the slowest worker. Many runs are better divided as such, by a study whose
-// folder several processes share: see package study, scripts/study.slurm and scripts/study.yaml.
+// Each round waits for its slowest worker. Many runs are better divided as such: by processes that share the folder of a study, see
+// scripts/study.slurm and scripts/study.yaml.
 package worker
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -29,6 +32,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/xla"
 )
 
 // Workers are commands that run programs. They are an option of runs: fedkit.Options{Workers: w}. Concurrent runs may share them.
@@ -36,33 +40,32 @@ type Workers struct {
 	// Only ends a run whose last worker is lost with an error. Default: if it is of their Kind, this process goes on alone.
 	Only bool
 
-	all   []*process
-	kind  Kind
-	calls atomic.Uint64
-	bytes atomic.Int64 // that workers keep since the last garbage collection
-	known sync.Map     // of *sync.Mutex or nil, by program: see tried
-	here  chan struct{}
-	sums  sync.Map // of *sums, by weak pointer to a tensor
+	all    []*process
+	calls  atomic.Uint64
+	kept   atomic.Int64  // bytes that workers keep since the last garbage collection
+	tried  sync.Map      // of chan struct{}, by program: see admit
+	values sync.Map      // of *value, by weak.Pointer[tensors.Tensor]
+	seats  chan *process // a place for each call that a worker may be given: as many as it runs at a time, and one to make ready
+	left   atomic.Int32  // workers that are not lost
 
-	mu      sync.Mutex
-	changed chan struct{} // closed at the next change of what workers have to do
+	joining sync.Mutex
+	joined  atomic.Pointer[process] // this process, once no other is left
 }
-
-// patience is how long a command may take to become a worker, unless the context of Start has a deadline.
-const patience = 2 * time.Minute
 
 // Start starts commands, by the shell, and waits until all are workers: until ctx is done or, if that has no deadline, for two minutes.
 // They end when ctx is done, at Close, and when this process ends in any way, since their standard input then ends. What they write to
-// standard error is shown with their name. A worker that ends, or is silent for half a minute once it had a call, is lost for good.
+// standard error is shown with their name. A worker that ends, or that is silent for half a minute once it had a call, is lost for good.
 //
-// Errors: no command; one that does not become a worker, with the last that it said; workers of several Kinds, which round differently.
+// Errors: no command; one that does not become a worker, with what it said last; workers of several Kinds, which round differently.
 func Start(ctx context.Context, commands ...string) (*Workers, error) {
+	var all []*exec.Cmd
 	for i, c := range commands {
 		if strings.TrimSpace(c) == "" {
 			return nil, fmt.Errorf("worker: %w", fedkit.Invalid(fmt.Sprintf("commands[%d]", i), fmt.Sprintf("%q", c), "a command, such as ssh gpu2 fedkit-worker"))
 		}
+		all = append(all, exec.Command("sh", "-c", c))
 	}
-	return start(ctx, commands, nil)
+	return start(ctx, all)
 }
 
 // Local starts n workers on this machine, each with all of its processors, so that they compute the same bytes as this process. They are
@@ -75,70 +78,108 @@ func Local(ctx context.Context, n int) (*Workers, error) {
 	if n < 1 || n > 1024 {
 		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("n", n, "a number of workers, in [1, 1024]"))
 	}
-	commands := make([]string, n)
-	for i := range commands {
-		commands[i] = fmt.Sprintf("exec /proc/%d/exe", os.Getpid()) // a cell's program may have been removed already
-		if _, err := os.Stat("/proc/self/exe"); err != nil {
-			self, err := os.Executable()
-			if err != nil {
-				return nil, fmt.Errorf("worker: %w", err)
-			}
-			commands[i] = "exec '" + strings.ReplaceAll(self, "'", `'\''`) + "'"
+	self := fmt.Sprintf("/proc/%d/exe", os.Getpid()) // a cell's program may have been removed already
+	if _, err := os.Stat(self); err != nil {
+		if self, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("worker: %w", err)
 		}
 	}
-	return start(ctx, commands, append(os.Environ(), roleVariable+"=1"))
+	var all []*exec.Cmd
+	for range n {
+		c := exec.Command(self)
+		c.Env = append(os.Environ(), roleVariable+"=1")
+		all = append(all, c)
+	}
+	return start(ctx, all)
 }
 
-func start(ctx context.Context, commands, env []string) (w *Workers, err error) {
-	if len(commands) == 0 {
+// patience is how long a command may take to become a worker, unless the context has a deadline.
+const patience = 2 * time.Minute
+
+func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
+	switch {
+	case ctx == nil:
+		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("ctx", "nil", "a context, such as context.Background()"))
+	case commands == nil:
 		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("commands", "none", "at least one, such as ssh gpu2 fedkit-worker"))
 	}
-	if ctx == nil {
-		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	w = &Workers{here: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), changed: make(chan struct{})}
+	w = &Workers{}
 	defer func() {
 		if err != nil {
 			w.Close()
-			w, err = nil, fmt.Errorf("worker: %w", err)
+			w, err = nil, fmt.Errorf("worker: %w; try the command in a terminal: it must ask nothing, and first write %s", err, magic[:len(magic)-1])
 		}
 	}()
 	for i, c := range commands {
-		p := newProcess(w, fmt.Sprintf("worker %d, %s", i+1, c), env)
-		if env != nil {
-			p.name = fmt.Sprintf("worker %d", i+1)
-		}
-		if err := p.start(c); err != nil {
-			return w, fmt.Errorf("%s: %w", p.name, err)
+		name := fmt.Sprintf("worker %d, %s", i+1, c.Args[len(c.Args)-1])
+		p, err := begin(ctx, name, c)
+		if err != nil {
+			return w, fmt.Errorf("%s: %w", name, err)
 		}
 		w.all = append(w.all, p)
 	}
-	waiting := ctx
-	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, patience)
-		defer cancel()
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	if _, limited := ctx.Deadline(); limited {
+		waiting = ctx
 	}
+	defer cancel()
 	for _, p := range w.all {
-		if err := p.ready(waiting); err != nil {
-			return w, err
+		select {
+		case <-p.ready:
+		case <-p.ctx.Done():
+			return w, p.lost()
+		case <-waiting.Done():
+			return w, fmt.Errorf("%s has not started in time; does it wait for a password, or in a queue? %w", p.name, waiting.Err())
+		}
+		if is := w.all[0].hello.Kind; p.hello.Kind != is {
+			return w, fmt.Errorf("%s is a %v, and %s a %v: they round differently, so use those of one kind", w.all[0].name, is, p.name, p.hello.Kind)
 		}
 	}
-	if err := w.oneKind(); err != nil {
-		return w, err
+	w.seats = make(chan *process, w.Concurrency()+3*len(w.all)+runtime.NumCPU())
+	for _, p := range w.all {
+		w.add(p)
 	}
-	context.AfterFunc(ctx, w.Close)
 	return w, nil
 }
 
-// oneKind refuses workers of several Kinds.
-func (w *Workers) oneKind() error {
-	w.kind = w.all[0].hello.Kind
-	for _, p := range w.all {
-		if k := p.hello.Kind; k != w.kind {
-			return fmt.Errorf("%s is a %v, and %s a %v: they round differently, so use those of one kind", w.all[0].name, w.kind, p.name, k)
-		}
+// add gives a worker calls until it is lost.
+func (w *Workers) add(p *process) {
+	w.left.Add(1)
+	for range p.hello.Slots + 1 {
+		w.seats <- p
 	}
+	context.AfterFunc(p.ctx, func() {
+		if err := p.lost(); !errors.Is(err, errClosed) && !errors.Is(err, context.Canceled) {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		w.left.Add(-1)
+		w.seats <- p // wakes one that waits, which finds it lost
+	})
+}
+
+// join makes this process a worker, as the last, unless it must not be.
+func (w *Workers) join() error {
+	w.joining.Lock()
+	defer w.joining.Unlock()
+	if p := w.joined.Load(); p != nil {
+		return p.lost()
+	}
+	if err := w.alone(); err != nil {
+		return err
+	}
+	client, err := xla.NewClient()
+	if err != nil {
+		return err
+	}
+	toServer, in := io.Pipe()
+	out, fromServer := io.Pipe()
+	s, p := newServer(client, fromServer), newProcess(context.Background(), "this process")
+	go s.beat(w.all[0].hello.Kind)
+	go func() { fromServer.CloseWithError(s.read(bufio.NewReader(toServer))) }()
+	go p.serve(in, out, func() error { return nil })
+	<-p.ready
+	w.joined.Store(p)
+	w.add(p)
 	return nil
 }
 
@@ -147,40 +188,34 @@ func (w *Workers) Close() {
 	for _, p := range w.all {
 		p.lose(errClosed)
 	}
+	for _, p := range w.all {
+		<-p.ended
+	}
 }
 
-// PIDs returns the numbers of the processes of those that are not lost, on their machines.
+// PIDs returns the numbers that the processes of the workers have on their machines, but for those that are lost.
 func (w *Workers) PIDs() (pids []int) {
 	for _, p := range w.all {
-		if p.lost() == nil {
+		if p.ctx.Err() == nil {
 			pids = append(pids, p.hello.PID)
 		}
 	}
 	return pids
 }
 
-// String says how many workers there are and were, and of which Kind.
-func (w *Workers) String() string {
-	return fmt.Sprintf("%d of %d workers: %v", len(w.PIDs()), len(w.all), w.kind)
-}
-
 // Open implements fedkit.Workers.
 func (w *Workers) Open(ctx context.Context) (engine.Device, func(), error) {
-	if len(w.PIDs()) == 0 {
-		if err := w.mayGoOn(); err != nil {
-			return nil, nil, err
-		}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	return &device{w, ctx}, cancel, nil
+	ctx, leave := context.WithCancel(ctx)
+	return &device{w, ctx}, leave, nil
 }
 
 // Device implements fedkit.Workers.
 func (w *Workers) Device() (kind, hardware string, err error) {
-	if len(w.all) == 0 {
-		return "", "", fmt.Errorf("worker: %w", fedkit.Invalid("Options.Workers", "empty Workers", "those that Start or Local returned"))
+	if w.all == nil {
+		return "", "", fedkit.Invalid("Options.Workers", "empty Workers", "those that Start or Local returned")
 	}
-	return strings.TrimSpace(w.kind.Device + " " + w.kind.Flags), w.kind.Hardware, nil
+	k := w.all[0].hello.Kind
+	return strings.TrimSpace(k.Device + " " + k.Flags), k.Hardware, nil
 }
 
 // Concurrency implements fedkit.Workers.
@@ -191,27 +226,27 @@ func (w *Workers) Concurrency() (n int) {
 	return n
 }
 
-// mayGoOn returns why this process does not compute what lost workers leave.
-func (w *Workers) mayGoOn() error {
+// alone returns why this process does not go on without workers, nil if it does.
+func (w *Workers) alone() error {
 	why := "Workers.Only is set"
 	if !w.Only {
 		kind, err := thisKind()
-		if err == nil && kind == w.kind {
+		if err == nil && kind == w.all[0].hello.Kind {
 			return nil
 		}
-		why = fmt.Sprintf("this process rounds differently: it is a %v, and they a %v", kind, w.kind)
+		why = fmt.Sprintf("this process rounds differently, as a %v", kind)
 	}
-	var lost []string
-	for _, p := range w.all {
-		lost = append(lost, fmt.Sprintf("%s: %v", p.name, p.lost()))
+	errs := make([]error, len(w.all))
+	for i, p := range w.all {
+		errs[i] = p.lost()
 	}
-	return fmt.Errorf("worker: all were lost, and %s: %s", why, strings.Join(lost, "; "))
+	return fmt.Errorf("worker: no worker is left, and %s: %w", why, errors.Join(errs...))
 }
 
 // restartable is set if this program calls Main.
 var restartable bool
 
-// roleVariable is the environment variable of a program that Local starts again.
+// roleVariable is in the environment of a program that Local starts again.
 const roleVariable = "FEDKIT_WORKER"
 
 // Main comes first in the main function of a program that calls Local, which starts the program again: there, Main is a worker, and does
