@@ -54,24 +54,15 @@ func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]en
 // call is a call of a program, until nobody needs its results any more.
 type call struct {
 	*device
+	request
 	program *xla.Program
-	frame   *frame
-	objects []object // that the frame names
-	want    []result
-
-	again sync.Mutex // one repetition at a time
-	at    *process   // keeps the results
-}
-
-// object is what workers are sent once.
-type object struct {
-	name  string
-	bytes func() ([]byte, error)
+	again   sync.Mutex // one repetition at a time
+	at      *process   // keeps the results
 }
 
 // call prepares a call. The first argument, unless nil, is a result that a worker keeps.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{device: d, program: p, frame: &frame{ID: d.calls.Add(1), Back: back}}
+	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1), Back: back}}}
 	var list []shapes.Shape
 	if first != nil {
 		list = append(list, first.shape)
@@ -98,6 +89,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	for _, s := range source.Results {
 		c.want = append(c.want, result{Type: s.DType, Dims: s.Dimensions})
 	}
+	c.size = keep(c.want, back)
 	return c, nil
 }
 
@@ -164,7 +156,7 @@ func (c *call) do(ctx context.Context) (a answer, err error) {
 		if c.at, err = c.take(ctx); err != nil {
 			return a, err
 		}
-		a, err = c.at.ask(ctx, c.frame, c.want, c.objects)
+		a, err = c.at.ask(ctx, &c.request)
 		c.seats <- c.at
 		switch {
 		case err == nil:
@@ -228,7 +220,10 @@ func (w *Workers) take(ctx context.Context) (*process, error) {
 	for {
 		if w.left.Load() == 0 {
 			if err := w.join(); err != nil {
-				w.seats <- w.all[0] // others wait too
+				select {
+				case w.seats <- w.all[0]: // others wait too
+				default:
+				}
 				return nil, err
 			}
 		}
@@ -355,7 +350,7 @@ func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 			return nil, err
 		}
 		var a answer
-		if a, err = at.ask(k.ctx, c.frame, c.want, c.objects); err == nil {
+		if a, err = at.ask(k.ctx, &c.request); err == nil {
 			return c.results(a)
 		}
 		if !errors.Is(err, errLost) {

@@ -48,11 +48,19 @@ type process struct {
 	said    []string // the last lines of it
 }
 
-// request waits for an answer.
+// request is a call and the answer that it needs.
 type request struct {
-	want   []result
-	size   int // of the results in the answer
-	answer chan answer
+	frame   *frame
+	objects []object // that the frame names
+	want    []result
+	size    int // bytes of the results that the worker does not keep
+	answer  chan answer
+}
+
+// object is what workers are sent once.
+type object struct {
+	name  string
+	bytes func() ([]byte, error)
 }
 
 type answer struct {
@@ -212,44 +220,44 @@ func (p *process) drop(name string) {
 }
 
 // ask sends a call with what it needs and the worker lacks, and waits for the answer.
-func (p *process) ask(ctx context.Context, f *frame, want []result, objects []object) (answer, error) {
+func (p *process) ask(ctx context.Context, r *request) (a answer, err error) {
 	if p.used.CompareAndSwap(false, true) {
 		p.life.Reset(silence)
 	}
-	r := &request{want: want, answer: make(chan answer, 1)}
-	r.size = keep(want, f.Back)
+	r.answer = make(chan answer, 1)
 	p.mu.Lock()
-	p.waiting[f.ID] = r
+	p.waiting[r.frame.ID] = r
 	p.mu.Unlock()
-	if err := p.send(f, objects); err != nil {
-		return answer{}, err
+	if err := p.send(r); err != nil {
+		return a, err
 	}
 	select {
-	case a := <-r.answer:
+	case a = <-r.answer:
 		if a.Error != "" {
-			return a, fmt.Errorf("%s: %s", p.name, text.Lines(a.Error))
+			err = fmt.Errorf("%s: %s", p.name, text.Lines(a.Error))
 		}
-		return a, nil
+		return a, err
 	case <-p.ctx.Done():
-		return answer{}, p.lost()
+		return a, p.lost()
 	case <-ctx.Done():
-		go func() { // nobody needs what it keeps
-			select {
-			case <-r.answer:
-				for i, is := range want {
-					if is.Kept {
-						p.drop(resultName(f.ID, i))
-					}
-				}
-			case <-p.ctx.Done():
-			}
-		}()
-		return answer{}, ctx.Err()
+		go p.leave(r)
+		return a, ctx.Err()
+	}
+}
+
+// leave drops what the worker keeps as the answer to a request.
+func (p *process) leave(r *request) {
+	select {
+	case <-r.answer:
+		for i := range r.want {
+			p.drop(resultName(r.frame.ID, i))
+		}
+	case <-p.ctx.Done():
 	}
 }
 
 // send sends a call.
-func (p *process) send(f *frame, objects []object) error {
+func (p *process) send(r *request) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	p.mu.Lock()
@@ -259,7 +267,7 @@ func (p *process) send(f *frame, objects []object) error {
 	for _, name := range frames[0].Drop {
 		delete(p.has, name)
 	}
-	for _, o := range objects {
+	for _, o := range r.objects {
 		if p.has[o.name] {
 			continue
 		}
@@ -271,7 +279,7 @@ func (p *process) send(f *frame, objects []object) error {
 		p.has[o.name] = true
 		frames = append(frames, &frame{Store: o.name, bytes: [][]byte{b}})
 	}
-	if err := p.out.send(append(frames, f)...); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := p.out.send(append(frames, r.frame)...); err != nil && !errors.Is(err, os.ErrClosed) {
 		time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
 	}
 	return nil

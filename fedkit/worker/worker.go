@@ -107,11 +107,14 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 	defer func() {
 		if err != nil {
 			w.Close()
-			w, err = nil, fmt.Errorf("worker: %w; try the command in a terminal: it must ask nothing, and first write %s", err, magic[:len(magic)-1])
+			w, err = nil, fmt.Errorf("worker: %w", err)
 		}
 	}()
 	for i, c := range commands {
-		name := fmt.Sprintf("worker %d, %s", i+1, c.Args[len(c.Args)-1])
+		name := fmt.Sprintf("worker %d", i+1)
+		if c.Args[0] == "sh" {
+			name += ", " + c.Args[2]
+		}
 		p, err := begin(ctx, name, c)
 		if err != nil {
 			return w, fmt.Errorf("%s: %w", name, err)
@@ -127,9 +130,10 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 		select {
 		case <-p.ready:
 		case <-p.ctx.Done():
-			return w, p.lost()
+			<-p.ended // with what it said
+			return w, fmt.Errorf("%w; try it in a terminal: it must ask nothing, and first write %q", p.lost(), strings.TrimSpace(magic))
 		case <-waiting.Done():
-			return w, fmt.Errorf("%s has not started in time; does it wait for a password, or in a queue? %w", p.name, waiting.Err())
+			return w, fmt.Errorf("%s has not started in time: %w; does it wait for a password, or in a queue? Give ctx a later deadline", p.name, waiting.Err())
 		}
 		if is := w.all[0].hello.Kind; p.hello.Kind != is {
 			return w, fmt.Errorf("%s is a %v, and %s a %v: they round differently, so use those of one kind", w.all[0].name, is, p.name, p.hello.Kind)
