@@ -199,9 +199,11 @@ func (p *process) take(f *frame, size uint64, from io.Reader) error {
 		return err
 	}
 	data := make([]byte, size)
-	_, err := io.ReadFull(from, data)
+	if _, err := io.ReadFull(from, data); err != nil {
+		return err
+	}
 	r.answer <- answer{f, data}
-	return err
+	return nil
 }
 
 // lost returns why the worker was lost, nil if it was not.
