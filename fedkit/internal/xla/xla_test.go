@@ -70,7 +70,7 @@ func TestMissingPlugin(t *testing.T) {
 	}
 }
 
-// A plugin beside the program is found without an installed one, and is the same device in a folder of any name.
+// A plugin beside the program is found where none is installed.
 func TestPluginBesideTheProgram(t *testing.T) {
 	installed := plugins.Installed()
 	if !xla.OnCPU() || len(installed) == 0 {
