@@ -1,16 +1,19 @@
-# Sourced by commands: `build FILE` sets up what is missing and writes the fedkit command to FILE.
+# Sourced by fedkit, study and worker: `build FILE` sets up what is missing and writes the fedkit command to FILE, and `build FOLDER/ PACKAGE…`
+# commands to a folder.
 # shellcheck shell=bash
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 build() {
 	local file=$1
+	shift
+	[ $# != 0 ] || set -- ./fedkit/cmd/fedkit
 	case $file in
 	/*) ;;
 	*) file=$PWD/$file ;;
 	esac
 	setup
-	lock # commands may be started side by side; Go leaves a program alone that is up to date
-	(cd "$root" && go build -buildvcs=auto -ldflags=-s -o "$file" ./fedkit/cmd/fedkit) || die "the fedkit command cannot be built"
+	lock # tasks may be started side by side; Go leaves a program alone that is up to date
+	(cd "$root" && go build -buildvcs=auto -ldflags=-s -o "$file" "$@") || die "the fedkit command cannot be built"
 	exec 9>&-
 }

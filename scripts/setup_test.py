@@ -77,6 +77,22 @@ class Messages(Temporary):
         self.assertEqual((1, "syntax error\nfedkit: setup failed: step\n"), setup(f'tools="{self.folder}"; failed step'))
 
 
+class Build(Temporary):
+    def refused(self, want, *args):
+        p = subprocess.run([SETUP.with_name("study"), "--build", *args], capture_output=True, text=True)
+        self.assertEqual((1, "", f"fedkit: --build {want}\n"), (p.returncode, p.stdout, p.stderr))
+
+    def test_what_is_in_its_place_stays(self):
+        for args in (), ("",), ("a", "b"):
+            self.refused("needs one folder to write: ./scripts/study --build DIR", *args)
+        file = self.folder / "runs of mine"
+        file.touch()
+        self.refused(f"{file}: it is not a folder", file)
+        (self.folder / "fedkit").touch()
+        self.refused(f"{self.folder}: the folder has other files, such as {file.name}; choose a new one, or one that --build has written", self.folder)
+        self.assertEqual(["fedkit", file.name], sorted(p.name for p in self.folder.iterdir()))
+
+
 class Plugin(Temporary):
     def setUp(self):
         super().setUp()

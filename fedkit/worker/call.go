@@ -101,16 +101,12 @@ func (c *call) add(s shapes.Shape, parts ...part) {
 // argument adds an argument: one on the device is sent once, any other with the frame.
 func (c *call) argument(a any) (shape shapes.Shape, err error) {
 	t, known := a.(*tensors.Tensor)
-	switch a := a.(type) {
-	case engine.Rows:
-		return c.rows(a)
-	case engine.Inline:
-		t = a.Tensor
-	default:
-		if t == nil {
-			if t, err = tensors.FromAnyValue(a); err != nil {
-				return shape, err
-			}
+	if rows, are := a.(engine.Rows); are {
+		return c.rows(rows)
+	}
+	if !known {
+		if t, err = tensors.FromAnyValue(a); err != nil {
+			return shape, err
 		}
 	}
 	if known && t.IsOnAnyDevice() {

@@ -20,12 +20,14 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/worker"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 )
 
 func main() {
+	worker.Main()
 	begin := time.Now()
 	profile := flag.String("cpuprofile", "", "write a CPU profile to this file")
 	workers := flag.Int("workers", 0, "programs in flight at once")
@@ -48,6 +50,9 @@ func main() {
 		return
 	case "asynchronous":
 		asynchronous()
+		return
+	case "workers":
+		workersAdd()
 		return
 	case "groups":
 		findGroups()

@@ -37,7 +37,7 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	if linksFedkit || imported(file, "fedkit.example/fedkit/table") != "" {
 		imports += fmt.Sprintf("; import _ %q", sends)
 	}
-	if name := imported(file, commands); name != "" { // first: a worker outlives the kernel, at whose end Begin ends the program
+	if name := imported(file, commands); name != "" { // first: in a worker it does not return
 		variable = fmt.Sprintf("; var _ = %s.Main()", name) + variable
 	}
 	if name := imported(file, musts); name != "" {

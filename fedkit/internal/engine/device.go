@@ -10,7 +10,7 @@ import (
 // Device runs programs. It separates what is computed from where: planning, randomness and mixing stay with the caller, and
 // other processes are another Device.
 type Device interface {
-	// Run runs a program on arguments: tensors, Go values that become tensors and, on a remote device, Rows and Inline. Canceling
+	// Run runs a program on arguments: tensors, Go values that become tensors and, on a remote device, Rows. Canceling
 	// ctx ends the wait.
 	Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error)
 	// Concurrency returns the concurrency: how many programs should be in flight. Results do not depend on it.
@@ -38,12 +38,6 @@ type Rows struct {
 	Of *tensors.Tensor // [n, d]
 	At []int
 }
-
-// Inline is an argument that few calls need: a tensor sent inline with each call instead of uploaded once for all.
-type Inline struct{ *tensors.Tensor }
-
-// fewCalls is the most calls for which a tensor is sent inline.
-const fewCalls = 2
 
 // Here is the device of this process; its value is the concurrency.
 type Here int

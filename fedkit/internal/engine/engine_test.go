@@ -65,9 +65,6 @@ func (*elsewhere) Remote() bool { return true }
 func (d *elsewhere) Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error) {
 	d.calls.Add(1)
 	for i, a := range arguments {
-		if s, ok := a.(Inline); ok {
-			arguments[i] = s.Tensor
-		}
 		r, ok := a.(Rows)
 		if !ok {
 			continue

@@ -109,7 +109,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	}
 	out := newScores(v)
 	calls := k.calls(v, byModel)
-	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], len(calls), out) })
+	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out) })
 	return out, err
 }
 
@@ -172,7 +172,7 @@ func (k evaluator) calls(v *Evaluation, byModel map[int][]int) (calls [][]block)
 }
 
 // evaluate makes one of the calls and stores its results in out.
-func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, calls int, out *Scores) error {
+func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, out *Scores) error {
 	lists := k.blocks
 	if k.shared {
 		lists = 1
@@ -193,8 +193,6 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 			at[b], which[b] = int(which[b]), int32(b)
 		}
 		models = Rows{v.Models, at}
-	} else if on.Remote() && calls <= fewCalls {
-		models = Inline{v.Models}
 	}
 	inputs := []input{
 		{"features", data.features}, {"labels", data.labels},

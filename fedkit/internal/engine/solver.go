@@ -90,12 +90,8 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 		}
 	}
 	matrix := func(t *tensors.Tensor) any {
-		switch {
-		case !travels || t == nil:
-		case t.Shape().Dimensions[0] > 1:
+		if travels && t != nil && t.Shape().Dimensions[0] > 1 {
 			return Rows{t, clients}
-		case p.groups() <= fewCalls:
-			return Inline{t}
 		}
 		return t
 	}

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"fedkit.example/fedkit/internal/plugins"
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend"
 	gxla "github.com/gomlx/go-xla/compute/xla"
-	"github.com/gomlx/go-xla/pjrt"
 )
 
 // aliases are go-xla's names in a configuration.
@@ -43,7 +43,7 @@ func checkConfig(config string) error {
 		}
 		return checkLibrary(plugin)
 	}
-	for _, path := range installed() {
+	for _, path := range plugins.Installed() {
 		if err := checkLibrary(path); err != nil {
 			return fmt.Errorf("the plugin %s cannot be used: %w; remove it, and ./scripts/lab setup installs the CPU's anew", path, err)
 		}
@@ -75,27 +75,6 @@ func checkLibrary(path string) error {
 	return nil
 }
 
-// folders are where setup and go-xla install plugins, or those that PJRT_PLUGIN_LIBRARY_PATH names.
-func folders() (paths []string) {
-	if named, ok := os.LookupEnv(pjrt.PJRTPluginPathsEnv); ok {
-		return filepath.SplitList(named)
-	}
-	home, _ := os.UserHomeDir()
-	for _, lib := range []string{filepath.Join(home, ".local", "lib"), "/usr/local/lib"} {
-		paths = append(paths, filepath.Join(lib, "go-xla"), filepath.Join(lib, "go-xla", "nvidia"))
-	}
-	return paths
-}
-
-// installed are the plugins in those folders.
-func installed() (paths []string) {
-	for _, folder := range folders() {
-		some, _ := filepath.Glob(filepath.Join(folder, "pjrt_c_api_*_plugin.so"))
-		paths = append(paths, some...)
-	}
-	return paths
-}
-
 // advice says what to do if the plugin of a configuration could not be opened.
 func advice(config string) string {
 	backend, plugin, _ := split(config)
@@ -103,7 +82,7 @@ func advice(config string) string {
 		return ""
 	}
 	path := func(name string) string {
-		for _, p := range installed() {
+		for _, p := range plugins.Installed() {
 			if strings.Contains(filepath.Base(p), "_"+name) {
 				return p
 			}
@@ -112,7 +91,8 @@ func advice(config string) string {
 	}
 	switch {
 	case cmp.Or(plugin, "cpu") == "cpu":
-		return "run ./scripts/lab once to install XLA's CPU plugin"
+		program, _ := os.Executable()
+		return program + " finds no XLA plugin: run ./scripts/lab once to install it here, ./scripts/study --build DIR for a folder with both that other machines can use"
 	case !strings.Contains(plugin, "cuda"):
 		return "a plugin's name is cpu or cuda"
 	case path(plugin) != "":

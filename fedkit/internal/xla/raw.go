@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 )
 
-// Client is the device of this process without graphs and tensors, for a worker that runs the programs of other machines.
+// Client is the device of this process without graphs and tensors, for a worker, which runs the programs of other processes.
 type Client struct{ pjrt *pjrt.Client }
 
 // Buffer is a value on the device of a Client.

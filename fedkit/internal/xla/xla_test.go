@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/plugins"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -42,7 +43,7 @@ func TestMissingPlugin(t *testing.T) {
 		want    string
 		env     []string
 	}{
-		"none installed": {"", `"xla:cpu": run ./scripts/lab once to install XLA's CPU plugin, or set GOMLX_BACKEND to xla:/path/to/plugin.so (`, none},
+		"none installed": {"", `"xla:cpu": ` + self + ` finds no XLA plugin: run ./scripts/lab once to install it here, ./scripts/study --build DIR for a folder with both that other machines can use, or set GOMLX_BACKEND to xla:/path/to/plugin.so (`, none},
 		"no such file":   {"xla:/no/such/plugin.so", `: no such file or directory`, nil},
 		"relative":       {"xla:./plugin.so", `: the plugin's path must be absolute`, nil},
 		"a folder":       {"xla:" + dir, `: it is a folder`, nil},
@@ -66,6 +67,25 @@ func TestMissingPlugin(t *testing.T) {
 		if n := strings.Count(string(out), "\n"); n > 3 {
 			t.Errorf("%s: the error has %d lines: %s", name, n, out)
 		}
+	}
+}
+
+// A plugin beside the program is found where none is installed.
+func TestPluginBesideTheProgram(t *testing.T) {
+	installed := plugins.Installed()
+	if !xla.OnCPU() || len(installed) == 0 {
+		t.Skip("not with a plugin that is installed for the CPU")
+	}
+	dir := filepath.Join(t.TempDir(), "cuda programs")
+	self := filepath.Join(dir, "program")
+	expect.OK(t, os.Mkdir(dir, 0o777))
+	program, err := os.ReadFile(expect.Value(os.Executable())(t))
+	expect.OK(t, errors.Join(err, os.WriteFile(self, program, 0o777), os.Symlink(installed[0], filepath.Join(dir, filepath.Base(installed[0])))))
+	c := exec.Command(self)
+	c.Env = []string{"FEDKIT_TEST_OPEN=1", "HOME=/nonexistent"}
+	out, err := c.CombinedOutput()
+	if err != nil || string(out) != "false <nil>\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
