@@ -93,7 +93,7 @@ func begin(ctx context.Context, name string, cmd *exec.Cmd) (*process, error) {
 			_ = out.Close()                                     // which what it has started may hold open
 		}
 	})
-	go p.serve(in, out, cmd.Wait)
+	go p.serve(in, living{out, p}, cmd.Wait)
 	return p, nil
 }
 
@@ -109,7 +109,7 @@ func newProcess(ctx context.Context, name string) *process {
 func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 	p.out.to = bufio.NewWriterSize(in, buffer)
 	context.AfterFunc(p.ctx, func() { _ = in.Close() }) // which ends it, wherever it is
-	err := p.read(bufio.NewReaderSize(living{out, p}, buffer))
+	err := p.read(bufio.NewReaderSize(out, buffer))
 	if !errors.Is(err, io.EOF) {
 		p.lose(err)
 	}
