@@ -10,6 +10,9 @@ import (
 // KeepAll makes workers keep all results, so that small models take the path of large ones.
 func KeepAll() { small = 0 }
 
+// Restartable says whether this program calls Main.
+func Restartable(is bool) { restartable = is }
+
 // Silence is how long a worker that had a call may give no sign of life, until the function that it returns is called.
 func Silence(d time.Duration) (mend func()) {
 	before := silence

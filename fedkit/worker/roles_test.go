@@ -161,6 +161,15 @@ func faulty(role []string) {
 		}
 	case "deadly": // so that a program which has this number kills the worker
 		asked = func(m message) ([]byte, bool) { return m.bytes(), !strings.Contains(string(m.data), role[1]) }
+	case "no": // hello, or no slots in it
+		answered = func(m message) ([]byte, bool) {
+			if hello, is := m.head["Hello"].(map[string]any); is && role[1] == "slots" {
+				hello["Slots"] = 0
+			} else if is {
+				return nil, true
+			}
+			return m.bytes(), true
+		}
 	default:
 		lie := lies[strings.Join(role, " ")]
 		answered = func(m message) ([]byte, bool) {

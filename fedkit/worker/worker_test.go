@@ -47,7 +47,9 @@ func end(t *testing.T, w *worker.Workers, n int) {
 
 // outcome is the bytes of a run of a few rounds.
 func outcome(fed *fedkit.Federation, s fedkit.Strategy, on fedkit.Workers) ([]byte, error) {
-	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 6, Workers: on})
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	h, err := fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 6, Workers: on})
 	if err != nil {
 		return nil, err
 	}
