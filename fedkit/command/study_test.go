@@ -175,7 +175,7 @@ func TestStudyStatus(t *testing.T) {
 	write("0.1", 200_000)
 	c := process("study", path, "--store", store, "--parallel", "1")
 	must.M(c.Start())
-	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000\n"); _, out, _ = do("study", "status", path, "--store", store) {
+	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000, on "); _, out, _ = do("study", "status", path, "--store", store) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !strings.Contains(out, "2 to run; 1 running in "+store) || !strings.Contains(out, "\nrunning: FedAvg-") || !strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1") {

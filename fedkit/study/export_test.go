@@ -5,7 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"os"
+	"time"
 )
+
+// Hurry shortens the pauses between looks at other processes, not the time after which a lock is stale.
+func Hurry() { poll, glance = 20*time.Millisecond, 20*time.Millisecond }
 
 // SealExtract adds the last line to the others of an extract.
 func SealExtract(lines []byte) []byte {
