@@ -187,6 +187,10 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	if err := p.changed(); err != nil { // by a run before it, say
 		return err
 	}
+	if err := p.lock.held(); err != nil { // until now it only read
+		w.Done(p.About, err)
+		return err
+	}
 	p.clear()
 	if s.Recompute || p.other {
 		p.removeCheckpoint()
@@ -244,7 +248,7 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 func (p *plan) room() error {
 	errs := []error{aside(p.Path("."), fs.ModeDir), os.MkdirAll(p.Path("."), 0o777)}
 	if f, err := os.CreateTemp(p.Path("."), ".fresh"); err == nil {
-		errs = append(errs, f.Close(), os.Remove(f.Name()))
+		_, _ = f.Close(), os.Remove(f.Name())
 	}
 	for _, file := range []string{entryFile, historyFile, modelsFile, tableFile, checkpointFile} {
 		errs = append(errs, aside(p.Path(file), 0))

@@ -68,11 +68,6 @@ func (s *Study) submit(ctx context.Context, command string, missing []*plan) err
 		return err
 	}
 	s.follow(ctx, &queue{missing: slices.Clone(missing)}, s.watcher(missing), true)
-	for _, p := range missing {
-		if p.stored && s.Models && !p.Models && p.Error == "" {
-			p.blocked = fmt.Errorf("study: %s: stored without its models: the command must keep them too (fedkit study run --models)", p.Run)
-		}
-	}
 	left := len(slices.DeleteFunc(slices.Clone(missing), func(p *plan) bool { return p.stored }))
 	if errors.Is(context.Cause(ctx), fedkit.ErrStopped) && left > 0 {
 		s.sayf("stopped following: the jobs go on; %d of %d runs are left\n", left, len(missing))
