@@ -252,7 +252,8 @@ func TestStudyIsTerminated(t *testing.T) {
 	}
 	must.M(c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
-	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") {
+	locks := must.M1(os.ReadDir(filepath.Join(dir, "runs", ".locks")))
+	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") || len(locks) > 0 {
 		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)
 	}
 }

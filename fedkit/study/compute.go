@@ -141,41 +141,23 @@ func (p *plan) end(r *Run, w fedkit.Watcher) {
 
 // writable makes the folder, and refuses one that cannot be written to, or whose file system lacks what processes need that share it.
 func (s *Study) writable() error {
-	err := os.MkdirAll(filepath.Join(s.Dir, tableFolder), 0o777)
-	lacks := ""
-	if err == nil {
-		lacks, err = lacking(filepath.Join(s.Dir, ".trial"+rand.Text()))
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("study: Study.Dir = %s: must be a folder that can be written to: %w", s.Dir, err)
-	case lacks != "":
-		return fmt.Errorf("study: Study.Dir = %s: must be a folder whose file system has exclusive create and atomic rename, such as a local disk, Lustre, or NFS 3 and later: in this one, %s", s.Dir, lacks)
-	}
-	return nil
-}
-
-// lacking tries with two files what two processes do that share a folder.
-func lacking(mine string) (what string, err error) {
+	mine := filepath.Join(s.Dir, ".trial"+rand.Text())
 	theirs := mine + "~"
 	defer func() { _, _ = os.Remove(mine), os.Remove(theirs) }()
-	if err := errors.Join(writeNew(mine, "mine"), writeNew(theirs, "theirs")); err != nil {
-		return "", err
+	err := os.MkdirAll(filepath.Join(s.Dir, tableFolder), 0o777)
+	if err == nil {
+		err = errors.Join(writeNew(mine, "mine"), writeNew(theirs, "theirs"))
 	}
-	switch err := writeNew(mine, "again"); {
-	case err == nil:
-		return "two processes can make the same file", nil
-	case !errors.Is(err, fs.ErrExist):
-		return "", err
+	if err != nil {
+		return fmt.Errorf("study: Study.Dir = %s: must be a folder that can be written to: %w", s.Dir, err)
 	}
-	if err := rename(theirs, mine); err != nil {
-		return "no file can be renamed over another: " + err.Error(), nil
+	again, over := writeNew(mine, "again"), rename(theirs, mine)
+	b, _ := os.ReadFile(mine)
+	if _, left := os.Lstat(theirs); !errors.Is(again, fs.ErrExist) || over != nil || string(b) != "theirs" || left == nil {
+		return fmt.Errorf("study: Study.Dir = %s: must be a folder whose file system has exclusive create and atomic rename, such as a local disk, Lustre, or NFS 3 and later: "+
+			"here a second exclusive create of a file ended with %v, and a rename over it with %v and the content %q", s.Dir, again, over, b)
 	}
-	_, left := os.Lstat(theirs)
-	if b, err := os.ReadFile(mine); string(b) != "theirs" || left == nil {
-		return fmt.Sprintf("a file that is renamed over another does not replace it: %q, %v", b, err), nil
-	}
-	return "", nil
+	return nil
 }
 
 // store computes a run and stores it, unless another process did meanwhile. Its error ends the study.
@@ -196,8 +178,9 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 		p.removeCheckpoint()
 	}
 	defer checkpoint.Guard(p.Path(checkpointFile), p.lock.held)()
-	ctx, release := p.lock.while(ctx)
-	defer release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.lock.ctx, func() { cancel(context.Cause(p.lock.ctx)) })()
 	begin := time.Now()
 	h, err := s.begin(ctx, p, w)
 	if lost := p.lock.held(); errors.Is(lost, errTaken) {

@@ -2,12 +2,12 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,9 +28,7 @@ var (
 
 // What locks need of a file system.
 var (
-	createNew = func(path string) (*os.File, error) {
-		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	}
+	create = func(path string, flags int) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|flags, 0o666) }
 	rename = os.Rename
 )
 
@@ -63,18 +61,21 @@ var self = sync.OnceValue(func() (h holder) {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	h.Boot = strings.TrimSpace(string(boot))
 	h.Space, _ = os.Readlink("/proc/self/ns/pid")
-	h.Began, _, _ = stat(h.PID)
+	h.Began = began(h.PID)
 	return h
 })
 
-// stat returns when a process started, in ticks of the machine, and whether it is one that ended, and its parent has not noticed.
-func stat(pid int) (began string, ended bool, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// began returns when a process of this machine started, in ticks; "" if it is gone, or hidden from this user.
+func began(pid int) string {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // from the third on, after a name that may have any character
-	if len(fields) < 20 {
-		return "", false, errors.Join(err, fs.ErrNotExist)
+	switch {
+	case len(fields) < 20:
+		return ""
+	case fields[0] == "Z":
+		return "ended, as its parent has yet to notice"
 	}
-	return fields[19], strings.Contains("ZX", fields[0]), nil
+	return fields[19]
 }
 
 // dead reports whether the holder was a process of this machine, and has ended.
@@ -83,70 +84,50 @@ func (h holder) dead() bool {
 	if me.Boot == "" || me.Space == "" || me.Began == "" || h.Boot != me.Boot || h.Space != me.Space {
 		return false
 	}
-	began, ended, err := stat(h.PID)
-	if err != nil { // gone, or another user's and hidden
-		p, err := os.FindProcess(h.PID)
-		return err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	if is := began(h.PID); is != "" {
+		return is != h.Began
 	}
-	return ended || began != h.Began
+	p, err := os.FindProcess(h.PID)
+	return err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // sight is a lock's file as it was seen.
 type sight struct {
-	text  string
-	time  time.Time // of the file: only whether it changes counts
-	since time.Time // when it was first seen like this
+	text   string
+	time   time.Time // of the file: only whether it changes counts
+	since  time.Time // when it was first seen like this
+	holder holder    // nobody if the file was not written whole
 }
 
 func (s sight) same(o sight) bool { return s.text == o.text && s.time.Equal(o.time) }
 
-// holder returns who holds the lock, nobody if the file was not written whole.
-func (s sight) holder() (h holder) {
-	_ = json.Unmarshal([]byte(s.text), &h)
-	return h
-}
+func (s sight) stale() bool { return now().Sub(s.since) >= stale || s.holder.dead() }
 
-func (s sight) stale() bool { return now().Sub(s.since) >= stale || s.holder().dead() }
-
-// see reads a lock's file. It is opened each time, since that asks a network's server.
+// see reads a lock's file. Opening it asks a network's server for its state.
 func see(path string) (s sight, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return s, err
+	b, err := os.ReadFile(path)
+	info, gone := os.Stat(path)
+	switch {
+	case errors.Is(err, syscall.ESTALE): // removed on the server
+		return s, fs.ErrNotExist
+	case err != nil || gone != nil:
+		return s, cmp.Or(err, gone)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil {
-		var b []byte
-		b, err = io.ReadAll(io.LimitReader(f, 1<<16))
-		s = sight{string(b), info.ModTime(), now()}
-	}
-	if errors.Is(err, syscall.ESTALE) { // removed on the server
-		err = fs.ErrNotExist
-	}
-	return s, err
+	s = sight{text: string(b), time: info.ModTime(), since: now()}
+	_ = json.Unmarshal(b, &s.holder)
+	return s, nil
 }
 
-// sights are the locks of others as this process last saw them.
-var sights struct {
-	sync.Mutex
-	of map[string]sight
-}
+// sights are the locks of others as this process last saw them, by path.
+var sights sync.Map
 
 // observe is see, and remembers since when the file has not changed.
 func observe(path string) (sight, error) {
 	s, err := see(path)
-	sights.Lock()
-	defer sights.Unlock()
-	if was, ok := sights.of[path]; ok && was.same(s) {
-		s.since = was.since
+	if was, ok := sights.Load(path); ok && was.(sight).same(s) {
+		s.since = was.(sight).since
 	}
-	if delete(sights.of, path); err == nil {
-		if sights.of == nil {
-			sights.of = map[string]sight{}
-		}
-		sights.of[path] = s
-	}
+	sights.Store(path, s)
 	return s, err
 }
 
@@ -164,68 +145,59 @@ func tryLock(dir, id string) (*lock, error) {
 }
 
 func lockFile(path string) (*lock, error) {
-	for {
-		h := self()
-		h.Token = rand.Text()
-		text, _ := json.Marshal(h)
-		err := writeNew(path, string(text))
-		if err == nil {
-			l := &lock{path: path, text: string(text)}
-			l.ctx, l.end = context.WithCancelCause(context.Background())
-			go l.renew()
-			return l, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		s, err := observe(path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !s.stale() { // released just now, or held
-			return nil, nil
-		}
-		if err == nil {
-			var cleared bool
-			if cleared, err = takeAway(path, s); err == nil && !cleared {
-				return nil, nil
-			}
-		}
-		if err != nil {
-			return nil, err
+	h := self()
+	h.Token = rand.Text()
+	text, _ := json.Marshal(h)
+	err := writeNew(path, string(text))
+	if errors.Is(err, fs.ErrExist) {
+		if err = takeAway(path); err == nil {
+			err = writeNew(path, string(text))
 		}
 	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	l := &lock{path: path, text: string(text)}
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	go l.renew()
+	return l, nil
 }
 
-// takeAway removes a stale lock; then its place is open to everyone. One process at a time does so, under a lock of its own: another's
-// removal would hit the lock of who came next.
-func takeAway(path string, was sight) (bool, error) {
+// takeAway removes a stale lock: then its place is open to everyone. The error is fs.ErrExist if it is held. One process at a time
+// removes it, under a lock of its own, since a second one would hit the lock of who came next.
+func takeAway(path string) error {
+	was, err := observe(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !was.stale():
+		return fs.ErrExist
+	}
 	guard, err := lockFile(path + "~")
 	if guard == nil {
-		return false, err
+		return cmp.Or(err, fs.ErrExist)
 	}
 	defer guard.release()
-	if is, err := see(path); err != nil || !is.same(was) {
-		return false, nil
-	}
 	aside := path + "~" + rand.Text()
-	if err := rename(path, aside); err != nil {
-		return false, err
+	if is, err := see(path); err != nil || !is.same(was) || rename(path, aside) != nil {
+		return fs.ErrExist
 	}
 	is, err := see(aside)
-	if err != nil {
-		return false, err
-	}
-	if !is.same(was) { // its holder woke up in between
-		err = writeNew(path, is.text)
+	if err == nil && !is.same(was) { // its holder woke up in between
+		_, err = writeNew(path, is.text), fs.ErrExist
 	}
 	_ = os.Remove(aside)
-	if errors.Is(err, fs.ErrExist) {
-		err = nil
-	}
-	return is.same(was), err
+	return err
 }
 
 // writeNew makes a file, and fails if there is one.
 func writeNew(path, text string) error {
-	f, err := createNew(path)
+	f, err := create(path, os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}
@@ -270,13 +242,6 @@ func (l *lock) held() error {
 	return errTaken
 }
 
-// while returns a context that also ends, with the cause errTaken, when the lock is lost.
-func (l *lock) while(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })
-	return ctx, func() { stop(); cancel(nil) }
-}
-
 func (l *lock) release() {
 	if l == nil {
 		return
@@ -298,7 +263,7 @@ func alive(path string) (holder, bool) {
 			break
 		}
 	}
-	return s.holder(), err == nil && !s.stale()
+	return s.holder, err == nil && !s.stale()
 }
 
 // clearAfterKills removes the locks of processes of this machine that were killed, and the checkpoints of runs that they had stored.
@@ -325,8 +290,8 @@ type Active struct {
 	Host string // name of the machine; empty if unknown
 }
 
-// Computing returns the runs that processes compute in a folder now, on any machine. A process that ended on another machine is
-// told by its lock, which it no longer renews: that takes up to half a minute, or else it counts for as long after its end.
+// Computing returns the runs that processes compute in a folder now, on any machine. That the process of another machine has ended
+// shows within half a minute, since it no longer renews its lock: Computing may wait for as long.
 func Computing(dir string) []Active {
 	files, _ := os.ReadDir(filepath.Join(dir, ".locks"))
 	runs := make([]Active, len(files))

@@ -246,24 +246,24 @@ func TestComputing(t *testing.T) {
 
 // A folder whose file system lacks what processes need that share it is refused.
 func TestFoldersThatLackSomething(t *testing.T) {
-	wasNew, wasRename := createNew, rename
-	defer func() { createNew, rename = wasNew, wasRename }()
+	wasCreate, wasRename := create, rename
+	defer func() { create, rename = wasCreate, wasRename }()
 	for _, c := range []struct {
 		words  string
-		create func(string) (*os.File, error)
+		create func(string, int) (*os.File, error)
 		rename func(from, to string) error
 	}{
-		{"", wasNew, wasRename},
-		{"in this one, two processes can make the same file", os.Create, wasRename},
-		{"no file can be renamed over another: file already exists", wasNew, func(string, string) error { return fs.ErrExist }},
-		{`a file that is renamed over another does not replace it: "mine"`, wasNew, func(from, _ string) error { return os.Remove(from) }},
-		{`does not replace it: "the"`, wasNew, func(from, to string) error {
+		{"", wasCreate, wasRename},
+		{"a second exclusive create of a file ended with <nil>", func(path string, _ int) (*os.File, error) { return os.Create(path) }, wasRename},
+		{"a rename over it with file already exists", wasCreate, func(string, string) error { return fs.ErrExist }},
+		{`with <nil> and the content "mine"`, wasCreate, func(from, _ string) error { return os.Remove(from) }},
+		{`with <nil> and the content "the"`, wasCreate, func(from, to string) error {
 			return errors.Join(os.WriteFile(to, []byte("the"), 0o600), os.Remove(from))
 		}},
-		{`does not replace it: "theirs"`, wasNew, func(from, to string) error { return os.WriteFile(to, []byte("theirs"), 0o600) }},
-		{"must be a folder that can be written to: permission denied", func(string) (*os.File, error) { return nil, fs.ErrPermission }, wasRename},
+		{`with <nil> and the content "theirs"`, wasCreate, func(from, to string) error { return os.WriteFile(to, []byte("theirs"), 0o600) }},
+		{"must be a folder that can be written to: permission denied", func(string, int) (*os.File, error) { return nil, fs.ErrPermission }, wasRename},
 	} {
-		createNew, rename = c.create, c.rename
+		create, rename = c.create, c.rename
 		s := New(filepath.Join(t.TempDir(), "runs"))
 		err := s.writable()
 		if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.HasPrefix(err.Error(), "study: Study.Dir = "+s.Dir+": must be a folder ") || !strings.Contains(err.Error(), c.words)) {

@@ -137,19 +137,10 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,
 // and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; a run whose place in the folder is taken
 // by something else, after the others were computed; ctx canceled.
-func (s *Study) Run(ctx context.Context) (Runs, error) {
-	missing, err := s.missing(ctx)
-	if err == nil && len(missing) > 0 {
-		err = s.compute(ctx, missing)
-	}
-	if err != nil && missing == nil {
-		return nil, err
-	}
-	return s.results(), err
-}
+func (s *Study) Run(ctx context.Context) (Runs, error) { return s.run(ctx, s.compute) }
 
-// missing returns the runs that are not stored, and says which, and why.
-func (s *Study) missing(ctx context.Context) ([]*plan, error) {
+// run is Run with any way to get what is missing.
+func (s *Study) run(ctx context.Context, compute func(context.Context, []*plan) error) (Runs, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
@@ -167,7 +158,11 @@ func (s *Study) missing(ctx context.Context) ([]*plan, error) {
 	}
 	clearAfterKills(s.Dir)
 	s.say(missing)
-	return missing, nil
+	var err error
+	if len(missing) > 0 {
+		err = compute(ctx, missing)
+	}
+	return s.results(), err
 }
 
 // check refuses what is wrong before anything runs.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -18,16 +19,16 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// Submit is Run for a study that is computed elsewhere: if runs are missing, a command of the shell starts processes that compute
-// them, and Submit follows the folder until all are stored. Here nothing is computed.
+// Submit is Run for a study that is computed elsewhere: if runs are missing, a shell command starts the processes that compute them,
+// and Submit follows the folder until all are stored. Nothing is computed here.
 //
 //	runs := must.M1(s.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm notebooks/07_smart_selection.yaml"))
 //
-// The command gets the absolute path of the folder as FEDKIT_STUDY_DIR, must run the same study there, with --models if Study.Models
-// is set, and end once the jobs are submitted. What it prints is logged, and kept in the folder: called again, Submit follows these
-// jobs, and says so. It submits anew if the study has other runs, or that file, .submitted and a number, was removed by hand: do so if
-// jobs have ended, by a time limit for example, and left runs. The file goes when the study is complete. Nothing is submitted either
-// while other processes compute all that is missing.
+// The command finds the absolute path of the folder in FEDKIT_STUDY_DIR. It must run the same study there, with --models if
+// Study.Models is set, and return once the jobs are submitted. What it prints is logged, and kept in the folder in a file
+// .submitted.NUMBER: while that is there, Submit follows these jobs, says so, and submits nothing. Remove the file to submit anew,
+// for example if a time limit ended the jobs before all runs were stored. It is removed when the study is complete, and a study with
+// other runs has another one. Nor is anything submitted while other processes compute all that is missing.
 //
 // Study.Watch is told of runs as they are stored; fedkit study status has the rounds of those under way. A run that fails for an
 // external reason counts as it was first stored. The stop button ends the following without an error, and leaves the jobs alone.
@@ -40,14 +41,7 @@ func (s *Study) Submit(ctx context.Context, command string) (Runs, error) {
 	case s.Recompute:
 		return nil, fmt.Errorf("study: %w", fedkit.Invalid("Study.Recompute", true, "false in Submit: its command may compute anew (fedkit study run --again)"))
 	}
-	missing, err := s.missing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(missing) > 0 {
-		err = s.submit(ctx, command, missing)
-	}
-	return s.results(), err
+	return s.run(ctx, func(ctx context.Context, missing []*plan) error { return s.submit(ctx, command, missing) })
 }
 
 func (s *Study) submit(ctx context.Context, command string, missing []*plan) error {
@@ -102,7 +96,7 @@ func (s *Study) start(ctx context.Context, command string) error {
 	printed, _ := io.ReadAll(io.NewSectionReader(out, 0, 1<<16))
 	said := strings.TrimSpace(text.Lines(string(printed)))
 	if err != nil {
-		return fmt.Errorf("study: Submit: %s: %w: %s", command, errors.Join(context.Cause(ctx), err), said)
+		return fmt.Errorf("study: Submit: %s: %w: %s", command, cmp.Or(context.Cause(ctx), err), said)
 	}
 	s.sayf("%s\n%s\n", command, said)
 	return file.Write(s.note(), []byte(command+"\n"+said+"\n"))
