@@ -286,8 +286,8 @@ func clearAfterKills(dir string) {
 
 // Active is a run that a process computes.
 type Active struct {
-	ID   string
-	Host string // name of the machine; empty if unknown
+	ID   string // of the run: see Run.ID
+	Host string // the name of the machine; empty if unknown
 }
 
 // Computing returns the runs that processes compute in a folder now, on any machine. That the process of another machine has ended
