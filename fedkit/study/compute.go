@@ -162,7 +162,8 @@ func (s *Study) writable() error {
 
 // store computes a run and stores it, unless another process did meanwhile. Its error ends the study.
 func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
-	if r := s.found(p, false); r != nil { // another process did
+	if r := s.found(p, false); r != nil { // another process did, and may have been killed before it removed the checkpoint
+		p.removeCheckpoint()
 		p.end(r, w)
 		return nil
 	}

@@ -162,7 +162,7 @@ func lockFile(path string) (*lock, error) {
 	}
 	l := &lock{path: path, text: string(text)}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
-	go l.renew()
+	go l.renew(renewal)
 	return l, nil
 }
 
@@ -209,12 +209,12 @@ func writeNew(path, text string) error {
 }
 
 // renew shows others that the holder lives.
-func (l *lock) renew() {
+func (l *lock) renew(every time.Duration) {
 	for {
 		select {
 		case <-l.ctx.Done():
 			return
-		case <-time.After(renewal):
+		case <-time.After(every):
 		}
 		switch err := l.held(); {
 		case errors.Is(err, errTaken):
