@@ -175,7 +175,7 @@ func TestStudyStatus(t *testing.T) {
 	write("0.1", 200_000)
 	c := process("study", path, "--store", store, "--parallel", "1")
 	must.M(c.Start())
-	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000\n"); _, out, _ = do("study", "status", path, "--store", store) {
+	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000, on "); _, out, _ = do("study", "status", path, "--store", store) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !strings.Contains(out, "2 to run; 1 running in "+store) || !strings.Contains(out, "\nrunning: FedAvg-") || !strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1") {
@@ -252,7 +252,8 @@ func TestStudyIsTerminated(t *testing.T) {
 	}
 	must.M(c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
-	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") {
+	locks := must.M1(os.ReadDir(filepath.Join(dir, "runs", ".locks")))
+	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") || len(locks) > 0 {
 		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)
 	}
 }

@@ -150,7 +150,7 @@ var types = []any{
 	(*strategy.FedSC)(nil), (*strategy.FedSGD)(nil), (*strategy.FedSplit)(nil), (*strategy.FedYogi)(nil), (*strategy.Hinge)(nil),
 	(*strategy.IFCA)(nil), (*strategy.LCFL)(nil), (*strategy.LocalOnly)(nil), (*strategy.OneShot)(nil), (*strategy.Personal)(nil),
 	(*strategy.Poly)(nil), (*strategy.SCAFFOLD)(nil), (*strategy.SmartFedProx)(nil), (*strategy.State)(nil), (*strategy.WeightingFunc)(nil),
-	(*study.Label)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil), (*table.At)(nil), (*table.Table)(nil),
+	(*study.Active)(nil), (*study.Label)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil), (*table.At)(nil), (*table.Table)(nil),
 	(*weights.Pretrained)(nil),
 }
 
