@@ -14,7 +14,6 @@ import (
 
 	"fedkit.example/fedkit/experiment"
 	"github.com/janpfeifer/must"
-	"github.com/parquet-go/parquet-go"
 )
 
 func TestStudyAndResults(t *testing.T) {
@@ -58,18 +57,6 @@ func TestStudyAndResults(t *testing.T) {
 		if found := must.M1(must.M1(experiment.ReadGrid("../experiment/testdata/study.yaml")).Find("nowhere", added)); len(found.Runs) != 12 {
 			t.Errorf("%d runs in the extract", len(found.Runs))
 		}
-	}
-	for from, rows := range map[string]int{store: 12, extract: 3} { // at least
-		to := filepath.Join(t.TempDir(), "new", "runs.parquet")
-		status, _, log := do("results", "export", "name=FedAvg", "--store", from, "--to", to)
-		if got, err := parquet.ReadFile[struct {
-			Run string `parquet:"run"`
-		}](to); status != done || err != nil || len(got) < rows || got[0].Run != "FedAvg" {
-			t.Error(status, log, len(got), err)
-		}
-	}
-	if status, _, log := do("results", "export", "--store", extract, "--to", "runs.csv"); status != refused || !strings.Contains(log, "must be a name that ends in .parquet") {
-		t.Error(status, log)
 	}
 	on := func(args ...string) (status int, out, err string) {
 		return do(append(append([]string{"results"}, args...), "--store", store)...)
