@@ -25,7 +25,7 @@ type gridFile struct {
 	File string `arg:"" help:"YAML file: see below."`
 
 	Only    []string `sep:"none" placeholder:"KEY=VALUE" help:"Only the runs with this name, seed or label: --only name=FedAvg --only seed=1 --only α=0.1."`
-	Store   string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
+	Store   string   `default:"runs" env:"FEDKIT_STUDY_DIR" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
 	Extract string   `placeholder:"FILE" help:"One small file with what tables and curves need of the runs, for notebooks. It is read and, after a study, written."`
 	form
 }

@@ -44,7 +44,7 @@ func Example() {
 func ExampleStudy_Submit() {
 	st := must.M1(must.M1(experiment.ReadGrid("notebooks/07_smart_selection.yaml")).Study("runs"))
 	st.Watch = plot.Live()
-	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm notebooks/07_smart_selection.yaml"))
+	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm ~/fedkit notebooks/07_smart_selection.yaml"))
 	plot.Accuracy(runs.Histories()...).Show()
 }
 

@@ -22,7 +22,7 @@ import (
 // Submit is Run for a study that is computed elsewhere: if runs are missing, a shell command starts the processes that compute them,
 // and Submit follows the folder until all are stored. Nothing is computed here.
 //
-//	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm notebooks/07_smart_selection.yaml"))
+//	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm ~/fedkit notebooks/07_smart_selection.yaml"))
 //
 // The command finds the absolute path of the folder in FEDKIT_STUDY_DIR. It must run the same study there, with --models if
 // Study.Models is set, and return once the jobs are submitted. What it prints is logged, and kept in the folder in a file
@@ -37,7 +37,7 @@ import (
 func (s *Study) Submit(ctx context.Context, command string) (Runs, error) {
 	switch {
 	case strings.TrimSpace(command) == "":
-		return nil, fmt.Errorf("study: %w", fedkit.Invalid("command", `""`, "one that starts jobs: sbatch --array=1-8 scripts/study.slurm study.yaml"))
+		return nil, fmt.Errorf("study: %w", fedkit.Invalid("command", `""`, "one that starts jobs: sbatch --array=1-8 scripts/study.slurm ~/fedkit study.yaml"))
 	case s.Recompute:
 		return nil, fmt.Errorf("study: %w", fedkit.Invalid("Study.Recompute", true, "false in Submit: its command may compute anew (fedkit study run --again)"))
 	}
