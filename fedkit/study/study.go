@@ -134,9 +134,12 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // The stop button of a notebook is no error, as in fedkit.Run: finished runs are stored and returned, and the others resume from
 // their checkpoints next time.
 //
+// Other processes may run the same study at the same time: each computes what is free, waits for the rest, and tells Watch of all.
+//
 // Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,
-// and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; a run whose place in the folder is taken
-// by something else, after the others were computed; ctx canceled.
+// and other options; a folder that cannot be written to, or lacks exclusive create or atomic rename; an entry that a newer fedkit wrote;
+// after the others were computed, a run whose place in the folder is taken by something else, or that another process took over, since
+// this one had been suspended; ctx canceled.
 func (s *Study) Run(ctx context.Context) (Runs, error) { return s.run(ctx, s.compute) }
 
 // run is Run with any way to get what is missing.
