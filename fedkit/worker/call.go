@@ -142,28 +142,74 @@ func (c *call) rows(r engine.Rows) (shapes.Shape, error) {
 }
 
 // do gives the call to one worker after the other until one has answered; the last is this process.
-func (c *call) do(ctx context.Context) (a answer, err error) {
-	done, most, err := c.admit(ctx, c.frame.Program)
-	if err != nil {
-		return a, err
+func (c *call) do(ctx context.Context) (answer, error) {
+	return c.try(ctx, func() (*process, error) { return c.take(ctx) }, func(p *process) {
+		c.at = p
+		c.seats <- p
+	})
+}
+
+// trial admits calls of a new program one at a time, until one was answered: a program that brings workers down costs no more of them
+// than one call does.
+type trial struct {
+	alone chan struct{} // a token for the one call that is admitted; closed at the end
+	err   error         // at the end, why the program is not run again
+}
+
+// try asks the workers that at returns, until one has answered or too many were lost: this process is not the next to try it.
+func (c *call) try(ctx context.Context, at func() (*process, error), asked func(*process)) (a answer, err error) {
+	t := &trial{alone: make(chan struct{}, 1)}
+	t.alone <- struct{}{}
+	v, _ := c.tried.LoadOrStore(c.frame.Program, t)
+	t = v.(*trial)
+	first, most := false, mostLost
+	select {
+	case _, first = <-t.alone:
+	case <-ctx.Done():
+		return a, ctx.Err()
 	}
-	defer func() { done(err) }()
+	switch {
+	case t.err != nil:
+		return a, t.err
+	case first:
+		if len(c.all) > 1 {
+			most = min(most, len(c.all))
+		}
+		defer func() {
+			if err == nil || t.err != nil {
+				close(t.alone)
+			} else {
+				t.alone <- struct{}{}
+			}
+		}()
+	}
 	for lost := []string(nil); ; {
-		if c.at, err = c.take(ctx); err != nil {
+		p, err := at()
+		if err != nil {
 			return a, err
 		}
-		a, err = c.at.ask(ctx, &c.request)
-		c.seats <- c.at
+		if first {
+			p.trying.Add(1)
+		}
+		a, err = p.ask(ctx, &c.request)
+		asked(p)
+		if first && !errors.Is(err, errLost) {
+			p.trying.Add(-1)
+		}
 		switch {
 		case err == nil:
 			return a, nil
 		case !errors.Is(err, errLost):
 			return a, fmt.Errorf("worker: %v: %w", c.program, err)
-		case errors.Is(err, errClosed):
-		default:
-			if lost = append(lost, err.Error()); len(lost) >= most {
-				return a, fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
+		case errors.Is(err, errClosed), !first && p.trying.Load() > 0: // a new program is blamed
+			continue
+		}
+		if lost = append(lost, err.Error()); len(lost) >= most {
+			err = fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
+			if first {
+				t.err = err
 			}
+			return a, err
 		}
 	}
 }
@@ -184,31 +230,6 @@ func (c *call) results(a answer) (values []engine.Value, err error) {
 		values = append(values, engine.Values([]*tensors.Tensor{t})...)
 	}
 	return values, nil
-}
-
-// admit admits calls of a new program one at a time, until one was answered: a program that brings workers down costs no more of them
-// than one call does. The caller says how its call ended. A call may cost most workers: this process is not the next to try it.
-func (w *Workers) admit(ctx context.Context, program string) (done func(error), most int, err error) {
-	alone := make(chan struct{}, 1) // a token for the one call that is admitted; closed once there was an answer
-	alone <- struct{}{}
-	v, _ := w.tried.LoadOrStore(program, alone)
-	alone = v.(chan struct{})
-	select {
-	case _, first := <-alone:
-		if most = mostLost; first && len(w.all) > 1 {
-			most = min(most, len(w.all))
-		}
-		return func(err error) {
-			switch {
-			case first && err == nil:
-				close(alone)
-			case first:
-				alone <- struct{}{}
-			}
-		}, most, nil
-	case <-ctx.Done():
-		return nil, 0, ctx.Err()
-	}
 }
 
 // take waits for a worker that has room for a call. Its seat is to be given back.
@@ -335,25 +356,11 @@ func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, most, err := k.admit(k.ctx, c.frame.Program)
+	a, err := c.try(k.ctx, k.holder, func(*process) {})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { done(err) }()
-	for range most {
-		var at *process
-		if at, err = k.holder(); err != nil {
-			return nil, err
-		}
-		var a answer
-		if a, err = at.ask(k.ctx, &c.request); err == nil {
-			return c.results(a)
-		}
-		if !errors.Is(err, errLost) {
-			break
-		}
-	}
-	return nil, fmt.Errorf("worker: %v: %w", p, err)
+	return c.results(a)
 }
 
 // holder returns the worker that keeps the call's results. If it is lost, the call is repeated first.

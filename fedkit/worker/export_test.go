@@ -1,4 +1,30 @@
 package worker
 
+import (
+	"bytes"
+	"time"
+
+	"github.com/gomlx/compute/dtypes"
+)
+
 // KeepAll makes workers keep all results, so that small models take the path of large ones.
 func KeepAll() { small = 0 }
+
+// Restartable says whether this program calls Main.
+func Restartable(is bool) { restartable = is }
+
+// Silence is how long a worker that had a call may give no sign of life, until the function that it returns is called.
+func Silence(d time.Duration) (mend func()) {
+	before := silence
+	silence = d
+	return func() { silence = before }
+}
+
+// Received reads a message, as an answer that has a number and a matrix that the worker keeps.
+func Received(b []byte) (size uint64, failed bool, err error) {
+	f, size, err := receive(bytes.NewReader(b))
+	if err == nil {
+		err = f.check([]result{{Type: dtypes.Float32, Dims: []int{}}, {Type: dtypes.Float32, Dims: []int{2, 2}, Kept: true}}, 4, size)
+	}
+	return size, f != nil && f.Error != "", err
+}

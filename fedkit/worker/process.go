@@ -36,9 +36,11 @@ type process struct {
 	ready chan struct{} // closed once hello is there
 	life  *time.Timer   // loses it, once it had a call
 	used  atomic.Bool   // it had a call
-	out   sender
 
-	sending sync.Mutex // what is stored goes before the calls that need it
+	trying atomic.Int32 // calls of programs that nobody has answered yet, also once it is lost
+	out    sender
+
+	sending chan struct{} // has room for who sends: what is stored goes before the calls that need it
 	has     map[string]bool
 
 	mu      sync.Mutex
@@ -88,14 +90,15 @@ func begin(ctx context.Context, name string, cmd *exec.Cmd) (*process, error) {
 		case <-p.ended:
 		case <-time.After(time.Second):
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // with what it has started here
+			_ = out.Close()                                     // which what it has started may hold open
 		}
 	})
-	go p.serve(in, out, cmd.Wait)
+	go p.serve(in, living{out, p}, cmd.Wait)
 	return p, nil
 }
 
 func newProcess(ctx context.Context, name string) *process {
-	p := &process{name: name, ended: make(chan struct{}), ready: make(chan struct{}), has: map[string]bool{}, waiting: map[uint64]*request{}}
+	p := &process{name: name, ended: make(chan struct{}), ready: make(chan struct{}), sending: make(chan struct{}, 1), has: map[string]bool{}, waiting: map[uint64]*request{}}
 	p.ctx, p.lose = context.WithCancelCause(ctx)
 	p.life = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", silence)) })
 	p.life.Stop()
@@ -106,12 +109,16 @@ func newProcess(ctx context.Context, name string) *process {
 func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 	p.out.to = bufio.NewWriterSize(in, buffer)
 	context.AfterFunc(p.ctx, func() { _ = in.Close() }) // which ends it, wherever it is
-	err := p.read(bufio.NewReaderSize(living{out, p}, buffer))
+	err := p.read(bufio.NewReaderSize(out, buffer))
 	if !errors.Is(err, io.EOF) {
 		p.lose(err)
 	}
+	time.AfterFunc(time.Second, func() { p.lose(errors.New("it closed its output")) }) // its end says more
 	if err = wait(); err == nil {
 		err = errors.New("it ended")
+	}
+	if len(p.line) > 0 {
+		_, _ = p.Write([]byte("\n"))
 	}
 	p.mu.Lock()
 	if p.hello == nil && p.said != nil {
@@ -199,9 +206,11 @@ func (p *process) take(f *frame, size uint64, from io.Reader) error {
 		return err
 	}
 	data := make([]byte, size)
-	_, err := io.ReadFull(from, data)
+	if _, err := io.ReadFull(from, data); err != nil {
+		return err
+	}
 	r.answer <- answer{f, data}
-	return err
+	return nil
 }
 
 // lost returns why the worker was lost, nil if it was not.
@@ -220,17 +229,33 @@ func (p *process) drop(name string) {
 }
 
 // ask sends a call with what it needs and the worker lacks, and waits for the answer.
-func (p *process) ask(ctx context.Context, r *request) (a answer, err error) {
+func (p *process) ask(ctx context.Context, asked *request) (a answer, err error) {
 	if p.used.CompareAndSwap(false, true) {
 		p.life.Reset(silence)
 	}
+	r := *asked // another worker may be asked before this one stops answering
 	r.answer = make(chan answer, 1)
+	select {
+	case p.sending <- struct{}{}:
+	case <-p.ctx.Done():
+		return a, p.lost()
+	case <-ctx.Done():
+		return a, ctx.Err()
+	}
 	p.mu.Lock()
-	p.waiting[r.frame.ID] = r
+	p.waiting[r.frame.ID] = &r
 	p.mu.Unlock()
-	if err := p.send(r); err != nil {
+	frames, err := p.frames(&r)
+	if err != nil {
+		<-p.sending
 		return a, err
 	}
+	go func() {
+		if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
+			time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
+		}
+		<-p.sending
+	}()
 	select {
 	case a = <-r.answer:
 		if a.Error != "" {
@@ -240,7 +265,7 @@ func (p *process) ask(ctx context.Context, r *request) (a answer, err error) {
 	case <-p.ctx.Done():
 		return a, p.lost()
 	case <-ctx.Done():
-		go p.leave(r)
+		go p.leave(&r)
 		return a, ctx.Err()
 	}
 }
@@ -256,13 +281,10 @@ func (p *process) leave(r *request) {
 	}
 }
 
-// send sends a call.
-func (p *process) send(r *request) error {
-	p.sending.Lock()
-	defer p.sending.Unlock()
+// frames returns a call, with what goes before it.
+func (p *process) frames(r *request) (frames []*frame, err error) {
 	p.mu.Lock()
-	frames := []*frame{{Drop: p.drops}}
-	p.drops = nil
+	frames, p.drops = append(frames, &frame{Drop: p.drops}), nil
 	p.mu.Unlock()
 	for _, name := range frames[0].Drop {
 		delete(p.has, name)
@@ -274,13 +296,10 @@ func (p *process) send(r *request) error {
 		b, err := o.bytes()
 		if err != nil {
 			p.lose(err) // it has only some
-			return err
+			return nil, err
 		}
 		p.has[o.name] = true
 		frames = append(frames, &frame{Store: o.name, bytes: [][]byte{b}})
 	}
-	if err := p.out.send(append(frames, r.frame)...); err != nil && !errors.Is(err, os.ErrClosed) {
-		time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
-	}
-	return nil
+	return append(frames, r.frame), nil
 }

@@ -33,6 +33,9 @@ func Command(args []string) int {
 		return 0
 	case err != nil:
 		return 2
+	case flags.NArg() > 0:
+		fmt.Fprintf(os.Stderr, "fedkit-worker: argument %q: must be none; see --help\n", flags.Arg(0))
+		return 2
 	}
 	if err := serve(*gpu); err != nil {
 		fmt.Fprintln(os.Stderr, "fedkit-worker:", err)

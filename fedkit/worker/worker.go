@@ -43,7 +43,7 @@ type Workers struct {
 	all    []*process
 	calls  atomic.Uint64
 	kept   atomic.Int64  // bytes that workers keep since the last garbage collection
-	tried  sync.Map      // of chan struct{}, by program: see admit
+	tried  sync.Map      // of *trial, by program
 	values sync.Map      // of *value, by weak.Pointer[tensors.Tensor]
 	seats  chan *process // a place for each call that a worker may be given: as many as it runs at a time, and one to make ready
 	left   atomic.Int32  // workers that are not lost
@@ -178,6 +178,7 @@ func (w *Workers) join() error {
 	toServer, in := io.Pipe()
 	out, fromServer := io.Pipe()
 	s, p := newServer(client, fromServer), newProcess(context.Background(), "this process")
+	p.used.Store(true) // it need give no sign of life
 	go s.beat(w.all[0].hello.Kind)
 	go func() { fromServer.CloseWithError(s.read(bufio.NewReader(toServer))) }()
 	go p.serve(in, out, func() error { return nil })

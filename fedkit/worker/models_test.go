@@ -1,0 +1,61 @@
+package worker_test
+
+import (
+	"bytes"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/layers"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+)
+
+// own is a model as in a notebook cell: a GoMLX function with its own convolution, variables and random bits.
+func own(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+	x = layers.Convolution(scope.In("filters"), graph.Reshape(x, -1, 8, 8, 1)).Channels(4).KernelSize(3).Strides(2).Done()
+	x = layers.DropoutStatic(scope, graph.Tanh(graph.Reshape(x, x.Shape().Dimensions[0], -1)), 0.5)
+	return layers.Dense(scope.In("out"), x, true, 10)
+}
+
+// Models with convolutions, variables and random bits, or with their own objective and metrics, validation rows and data of the server
+// are the same on workers, which know none of them.
+func TestEveryModel(t *testing.T) {
+	expect.Long(t, "many runs")
+	w, l := local(t, 2), fedkit.Local{Batch: 16, LR: 0.1}
+	for name, c := range map[string]struct {
+		fedkit.Model
+		fedkit.Strategy
+	}{
+		"own":          {model.GoMLX("own", own), &strategy.FedRep{Fraction: 0.5, Local: l}},
+		"objective":    {model.MLP(16), &examples.MOON{Fraction: 0.5, Local: l}},
+		"distillation": {model.MLP(16), &examples.Distill{Fraction: 0.5, Local: l}},
+		"mixture":      {model.MLP(16), &examples.FedEM{Fraction: 0.5, Local: l}},
+		"features":     {model.MLP(16), &examples.FedProto{Fraction: 0.5, Local: l, Layer: "dense1"}},
+		"server":       {model.MLP(16), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
+		"momentum":     {model.MLP(), &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1, Optimizer: fedkit.Momentum{Beta: 0.9}}}},
+		"validation":   {model.MLP(16), &examples.FedFomo{Fraction: 0.5, Local: l}},
+	} {
+		fed, err := fedkit.New(datasets.Digits(), partition.Validation{Of: partition.Dirichlet{Clients: 24, Alpha: 1}}, c.Model)
+		if err == nil && name == "server" {
+			fed, err = fed.WithServer(fedkit.Server{Draw: 100})
+		}
+		expect.OK(t, err)
+		var both [][]byte
+		for _, on := range []fedkit.Workers{nil, w} {
+			s := expect.Value(fedkit.Clone(c.Strategy))(t)
+			h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3, Metrics: []fedkit.Metric{metric.MacroF1{}}, Workers: on}))(t)
+			both = append(both, expect.Value(fedtest.Outcome(s, h))(t))
+		}
+		if !bytes.Equal(both[0], both[1]) {
+			t.Errorf("%s: other bytes than without workers", name)
+		}
+	}
+}

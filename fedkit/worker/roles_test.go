@@ -1,0 +1,190 @@
+package worker_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/worker"
+	"github.com/janpfeifer/must"
+	"golang.org/x/sys/unix"
+)
+
+// roleVariable says what a process of this test does, unless it tests: a faulty worker, or a notebook that is killed.
+const roleVariable = "FEDKIT_TEST_ROLE"
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) {
+	worker.Main()
+	switch role := strings.Fields(os.Getenv(roleVariable)); {
+	case len(role) == 0:
+	case role[0] == "notebook":
+		notebook(role[1])
+	default:
+		faulty(role)
+	}
+	worker.KeepAll()
+	from, to := must.M2(os.Pipe())
+	go heard.listen(from, os.Stderr)
+	os.Stderr = to
+	syscall.Exit(m.Run())
+}
+
+// as is the command of a worker with a role; without one, it is an honest one.
+func as(role ...any) string {
+	if role == nil {
+		return fmt.Sprintf("FEDKIT_WORKER=1 exec '%s'", must.M1(os.Executable()))
+	}
+	return fmt.Sprintf("%s='%s' exec '%s'", roleVariable, strings.TrimSpace(fmt.Sprintln(role...)), must.M1(os.Executable()))
+}
+
+// heard is what this process has written to standard error.
+var heard ear
+
+type ear struct {
+	mu   sync.Mutex
+	said string
+}
+
+func (e *ear) listen(from io.Reader, to io.Writer) {
+	_, _ = io.Copy(io.MultiWriter(e, to), from)
+}
+
+func (e *ear) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.said += string(b)
+	return len(b), nil
+}
+
+// says waits until a line with the words was written to standard error.
+func says(t *testing.T, words ...string) {
+	t.Helper()
+	wait(t, strings.Join(words, " … "), func() bool {
+		heard.mu.Lock()
+		defer heard.mu.Unlock()
+		for line := range strings.Lines(heard.said) {
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// wait waits until a condition holds.
+func wait(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("in vain waited for:", what)
+		}
+	}
+}
+
+// message is what a worker is sent or sends.
+type message struct {
+	head map[string]any
+	data []byte
+}
+
+// raw is a message with a length of its head that may be wrong.
+func raw(length uint64, size uint64, rest string) []byte {
+	return append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, length), size), rest...)
+}
+
+func (m message) bytes() []byte {
+	head := must.M1(json.Marshal(m.head))
+	return raw(uint64(len(head)), uint64(len(m.data)), string(head)+string(m.data))
+}
+
+// relay passes messages on, each as the bytes that change returns for it, until that says that it was the last.
+func relay(from io.Reader, to io.Writer, change func(m message) (b []byte, more bool)) {
+	defer syscall.Exit(1)
+	for more := true; more; {
+		var lengths [16]byte
+		if _, err := io.ReadFull(from, lengths[:]); err != nil {
+			return
+		}
+		head, size := binary.LittleEndian.Uint64(lengths[:]), binary.LittleEndian.Uint64(lengths[8:])
+		both := make([]byte, head+size)
+		if _, err := io.ReadFull(from, both); err != nil {
+			return
+		}
+		m, b := message{data: both[head:]}, []byte(nil)
+		must.M(json.Unmarshal(both[:head], &m.head))
+		b, more = change(m)
+		if _, err := to.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// faulty is a worker between whose server and the outside is what its role says.
+func faulty(role []string) {
+	number, _ := strconv.Atoi(role[len(role)-1])
+	in, toServer := must.M2(os.Pipe())
+	fromServer, out := must.M2(os.Pipe())
+	outside, input := os.NewFile(uintptr(must.M1(unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3))), "output"), os.Stdin
+	must.M(unix.Dup2(int(out.Fd()), 1))
+	os.Stdin = in
+	pass := func(m message) ([]byte, bool) { return m.bytes(), true }
+	asked, answered := pass, pass
+	switch role[0] {
+	case "cut": // after so many bytes
+		go func() {
+			_, _ = io.CopyN(outside, fromServer, int64(number))
+			syscall.Exit(1)
+		}()
+	case "slow": // so many bytes in a millisecond
+		go func() {
+			for {
+				_, _ = io.CopyN(outside, fromServer, int64(number))
+				time.Sleep(time.Millisecond)
+			}
+		}()
+	case "die": // with so many calls
+		asked = func(m message) ([]byte, bool) {
+			if m.head["Program"] != nil {
+				number--
+			}
+			return m.bytes(), number > 0
+		}
+	case "deadly": // so that a program which has this number kills the worker
+		asked = func(m message) ([]byte, bool) { return m.bytes(), !strings.Contains(string(m.data), role[1]) }
+	case "no": // hello, or no slots in it
+		answered = func(m message) ([]byte, bool) {
+			if hello, is := m.head["Hello"].(map[string]any); is && role[1] == "slots" {
+				hello["Slots"] = 0
+			} else if is {
+				return nil, true
+			}
+			return m.bytes(), true
+		}
+	default:
+		lie := lies[strings.Join(role, " ")]
+		answered = func(m message) ([]byte, bool) {
+			if m.head["Results"] == nil {
+				return pass(m)
+			}
+			return lie.tell(m)
+		}
+	}
+	go relay(input, toServer, asked)
+	if role[0] != "cut" && role[0] != "slow" {
+		go func() {
+			_, _ = io.CopyN(outside, fromServer, int64(len("fedkit-worker 5\n")))
+			relay(fromServer, outside, answered)
+		}()
+	}
+	os.Exit(worker.Command(nil))
+}
