@@ -154,8 +154,8 @@ func (s *Study) writable() error {
 	again, over := writeNew(mine, "again"), rename(theirs, mine)
 	b, _ := os.ReadFile(mine)
 	if _, left := os.Lstat(theirs); !errors.Is(again, fs.ErrExist) || over != nil || string(b) != "theirs" || left == nil {
-		return fmt.Errorf("study: Study.Dir = %s: must be a folder whose file system has exclusive create and atomic rename, such as a local disk, Lustre, or NFS 3 and later: "+
-			"here a second exclusive create of a file ended with %v, and a rename over it with %v and the content %q", s.Dir, again, over, b)
+		return fmt.Errorf("study: Study.Dir = %s: must be a folder whose file system has exclusive create and atomic rename, "+
+			"such as a local disk, Lustre, or NFS 3 and later: here a file was made twice: %v; renamed over, with error %v, it held %q", s.Dir, again == nil, over, b)
 	}
 	return nil
 }

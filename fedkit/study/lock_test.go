@@ -254,13 +254,13 @@ func TestFoldersThatLackSomething(t *testing.T) {
 		rename func(from, to string) error
 	}{
 		{"", wasCreate, wasRename},
-		{"a second exclusive create of a file ended with <nil>", func(path string, _ int) (*os.File, error) { return os.Create(path) }, wasRename},
-		{"a rename over it with file already exists", wasCreate, func(string, string) error { return fs.ErrExist }},
-		{`with <nil> and the content "mine"`, wasCreate, func(from, _ string) error { return os.Remove(from) }},
-		{`with <nil> and the content "the"`, wasCreate, func(from, to string) error {
+		{"atomic rename, such as a local disk, Lustre, or NFS 3 and later: here a file was made twice: true", func(path string, _ int) (*os.File, error) { return os.Create(path) }, wasRename},
+		{"twice: false; renamed over, with error file already exists", wasCreate, func(string, string) error { return fs.ErrExist }},
+		{`with error <nil>, it held "mine"`, wasCreate, func(from, _ string) error { return os.Remove(from) }},
+		{`with error <nil>, it held "the"`, wasCreate, func(from, to string) error {
 			return errors.Join(os.WriteFile(to, []byte("the"), 0o600), os.Remove(from))
 		}},
-		{`with <nil> and the content "theirs"`, wasCreate, func(from, to string) error { return os.WriteFile(to, []byte("theirs"), 0o600) }},
+		{`with error <nil>, it held "theirs"`, wasCreate, func(from, to string) error { return os.WriteFile(to, []byte("theirs"), 0o600) }},
 		{"must be a folder that can be written to: permission denied", func(string, int) (*os.File, error) { return nil, fs.ErrPermission }, wasRename},
 	} {
 		create, rename = c.create, c.rename

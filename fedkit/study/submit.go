@@ -37,7 +37,7 @@ import (
 func (s *Study) Submit(ctx context.Context, command string) (Runs, error) {
 	switch {
 	case strings.TrimSpace(command) == "":
-		return nil, fmt.Errorf("study: %w", fedkit.Invalid("command", `""`, "one that starts jobs: sbatch --array=1-8 scripts/study.slurm ~/fedkit study.yaml"))
+		return nil, fmt.Errorf("study: %w", fedkit.Invalid("command", `""`, "one that starts jobs, such as sbatch"))
 	case s.Recompute:
 		return nil, fmt.Errorf("study: %w", fedkit.Invalid("Study.Recompute", true, "false in Submit: its command may compute anew (fedkit study run --again)"))
 	}
