@@ -1,14 +1,13 @@
-// Package catalog lists every ready-made component by name, such as strategies, aggregators and data sets, with its options and
-// its doc comment. Build makes one from its name and options, as given in a file or on a command line:
+// Package catalog lists every ready-made component by name, such as strategies, aggregators and data sets, with its options.
+// Build makes one from its name and options, as given in a file or on a command line:
 //
 //	s, err := catalog.Build[fedkit.Strategy]("FedAvg Fraction=0.5 Local.LR=0.1 Aggregator=Krum Aggregator.F=2")
 //
-// Types and options come from the code itself, and comments from its source. Importing this package adds all of them to a
+// Types and options come from the code itself, and names of constants from its source. Importing this package adds all of them to a
 // program; notebooks do not need it. Register adds your own.
 package catalog
 
 import (
-	"go/doc"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,23 +37,6 @@ func (k Kind) Components() []Component { return slices.Clone(known.of(k)) }
 
 // Type returns the component's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
 func (t Component) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
-
-// Doc returns the comment in the source, as plain text with lines of at most width characters.
-func (t Component) Doc(width int) string { return t.said().text(width) }
-
-// Synopsis returns the first sentence of the comment; "" if there is no comment, or no source of a component of your own.
-func (t Component) Synopsis() string {
-	first := strings.TrimRight(new(doc.Package).Synopsis(t.said().Doc), ",:.")
-	if first == "" { // your own, without a comment or its source
-		return ""
-	}
-	return first + "."
-}
-
-// Source returns the paper that the comment names: "Li et al., arXiv 1812.06127, Algorithm 2"; "" if it names none.
-func (t Component) Source() string { return t.said().paper() }
-
-func (t Component) said() *said { return commentsOn(t.Type()) }
 
 // Options returns what can be set, in the order of the fields.
 func (t Component) Options() []Option { return Options(reflect.TypeOf(t.zero)) }

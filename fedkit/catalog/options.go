@@ -12,7 +12,6 @@ type Option struct {
 	Type    string   `json:"type"`              // "float64", "aggregator", "one of Corrected, Reddi"
 	Default string   `json:"default,omitempty"` // as in the struct's tag; otherwise the comment may say it
 	Range   string   `json:"range,omitempty"`   // "[0,1)"; "" for any value
-	Comment string   `json:"comment,omitempty"` // the field's: its symbol in the paper and what it is
 	Options []Option `json:"options,omitempty"` // of a struct
 }
 
@@ -23,7 +22,7 @@ func Options(t reflect.Type) (options []Option) {
 		t = t.Elem()
 	}
 	for _, f := range fields(t) {
-		o := Option{Name: f.Name, Type: typeOf(f.Type), Default: f.Tag.Get("default"), Range: f.Tag.Get("range"), Comment: commentsOn(holder(t, f).String()).Fields[f.Name]}
+		o := Option{Name: f.Name, Type: typeOf(f.Type), Default: f.Tag.Get("default"), Range: f.Tag.Get("range")}
 		if f.Type.Kind() == reflect.Struct && !isText(f.Type) {
 			o.Options = Options(f.Type)
 		}
@@ -83,7 +82,10 @@ func constants(t reflect.Type) []string {
 	if t.PkgPath() == "" || t.Kind() != reflect.Int {
 		return nil
 	}
-	return commentsOn(t.String()).Constants
+	if names := shipped()[t.String()]; names != nil {
+		return names
+	}
+	return known.constantsOf(t.String())
 }
 
 func isText(t reflect.Type) bool {

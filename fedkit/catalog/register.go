@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"fmt"
 	"go/token"
 	"maps"
@@ -19,8 +18,8 @@ import (
 //
 //	err := catalog.Register(&HalfWay{}, Cover{}) // a strategy and a selector
 //
-// Options are the exported fields, with ranges and defaults from their tags as in shipped components. Comments are read from the source,
-// if it is where it was when the program was built.
+// Options are the exported fields, with ranges and defaults from their tags as in shipped components. Names of constants are
+// read from the source, if it is where it was when the program was built.
 //
 // Errors: a value that is no component, or not zero; a name that its kind has already. Nothing is added then.
 func Register(components ...any) error { return known.register(components) }
@@ -31,7 +30,7 @@ var known registry
 type registry struct {
 	mu    sync.RWMutex
 	kinds map[string][]Component // by kind; nil before the first use
-	own   library                // the comments on what was registered
+	own   library                // of the packages of what was registered
 }
 
 // of returns the components of a kind.
@@ -46,17 +45,20 @@ func (r *registry) of(k Kind) []Component {
 	return all[k.Name]
 }
 
-// commentsOn returns the comments on what was registered; nil if there are none.
-func (r *registry) commentsOn(name string) *said {
+// constantsOf returns the names of the constants of an enumeration whose package registered something; nil for any other type.
+func (r *registry) constantsOf(name string) []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return cmp.Or(r.own[name], r.own["main."+name])
+	if own := r.own[name]; own != nil {
+		return own
+	}
+	return r.own["main."+name]
 }
 
 func (r *registry) register(components []any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all, comments := map[string][]Component{}, library{}
+	all, constants := map[string][]Component{}, library{}
 	for _, k := range kinds {
 		all[k.Name] = slices.Clone(r.kinds[k.Name])
 		for i := 0; r.kinds == nil && i < len(k.values); i++ {
@@ -76,14 +78,14 @@ func (r *registry) register(components []any) error {
 			all[k.Name] = append(all[k.Name], own)
 		}
 		if folder := source.Folder(c); folder != "" {
-			comments.readFolder(folder)
+			constants.readFolder(folder)
 		}
 	}
 	for _, some := range all {
 		slices.SortFunc(some, func(a, b Component) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	}
-	maps.Copy(comments, r.own)
-	r.kinds, r.own = all, comments
+	maps.Copy(constants, r.own)
+	r.kinds, r.own = all, constants
 	return nil
 }
 

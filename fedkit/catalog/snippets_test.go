@@ -31,7 +31,7 @@ var given = []struct{ names, is, in string }{
 	{"fed", "var *fedkit.Federation", ""}, {"data images texts", "var *datasets.Dataset", ""}, {"rule", "var partition.Rule", ""}, {"best", "var *datasets.Optimum", ""},
 	{"r", "var *fedkit.Round", ""}, {"u", "var *fedkit.Updates", ""}, {"x m", "var *fedkit.Matrix", ""}, {"p", "var []*graph.Node", ""},
 	{"s", "var *HalfWay", ""}, {"avg", "var *strategy.FedAvg", ""}, {"rep", "var *strategy.FedRep", ""}, {"local", "var fedkit.Local", ""},
-	{"h fedavg fedprox", "var *fedkit.History", ""}, {"hs skewed even validated", "var []*fedkit.History", ""}, {"runs", "var study.Runs", ""},
+	{"h fedavg fedprox", "var *fedkit.History", ""}, {"hs skewed even validated", "var []*fedkit.History", ""}, {"runs", "var study.Runs", ""}, {"st", "var *study.Study", "study/submit.go"},
 	{"f g", "var *chart.Figure", ""}, {"panels", "var []plot.Panel", ""}, {"series", "var []chart.Series", ""}, {"drift", "var compare.Quantity", ""}, {"tree", "var cluster.Tree", ""},
 	{"drifts", "var func(*fedkit.Record) []float64", ""}, {"Cover", "type struct { fedkit.Selector }", ""},
 	{"HalfWay", "type struct { fedkit.Strategy; State struct { X *fedkit.Matrix; InFlight fedkit.InFlight }; X *fedkit.Matrix; Local, Server fedkit.Local; Sigma float64; K int }", ""},

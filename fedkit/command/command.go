@@ -74,7 +74,6 @@ type commands struct {
 	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Study   studyCommands  `cmd:"" help:"Run what is missing of a study, or say what is."`
 	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
-	List    namesCommand   `cmd:"" help:"List strategies, aggregators, data sets, models and all else that has a name."`
 
 	Version version `help:"Print the version."`
 }

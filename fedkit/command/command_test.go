@@ -86,8 +86,8 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"given twice", []string{"run", at("twice.yaml")}},
 		{"--strategy", []string{"run", "--stratgy", "FedAvg"}},
 		{`did you mean "run"?`, []string{"rum"}},
-		{"did you mean Krum?", []string{"list", "Kurm"}},
-		{"did you mean FedProx?", []string{"list", "FedPrx"}},
+		{"did you mean Krum?", with(small, "--strategy", "FedAvg Aggregator=Kurm")},
+		{"did you mean FedProx?", with(small, "--strategy", "FedPrx")},
 	} {
 		status, out, err := do(c.args...)
 		if status != refused || out != "" || !strings.Contains(err, c.says) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ type resultsCommand struct {
 	Show   showCommand   `cmd:"" help:"Show what runs are made of, and their rounds."`
 	Table  tableCommand  `cmd:"" help:"Compare runs in a table."`
 	Diff   diffCommand   `cmd:"" help:"Say what differs in the configuration of two runs, with their numbers side by side."`
-	Export exportCommand `cmd:"" help:"Write all numbers of runs as one long table in Parquet, which pandas reads."`
 	Check  checkCommand  `cmd:"" help:"Read every file of runs, and name those that are not as they were stored."`
 	Remove removeCommand `cmd:"" help:"Remove runs. Asks first, or takes --yes. The beginning of an id must be that of one run alone."`
 }
@@ -306,4 +306,18 @@ func (t *tableCommand) Run(c *console) error {
 	form := map[string]func() string{"text": table.String, "csv": table.CSV, "latex": table.LaTeX, "markdown": table.Markdown}
 	_, err = fmt.Fprint(c.out, form[t.Format]())
 	return err
+}
+
+// runsIn returns the runs of a folder or of an extract, and says which entries of a folder are damaged.
+func runsIn(path string) (runs study.Runs, damaged []error, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		runs, damaged = study.List(path)
+		return runs, damaged, nil
+	}
+	runs, err = study.Open(path)
+	return runs, nil, err
 }

@@ -62,7 +62,6 @@ same text, or an object with the name as its type, may stand in a file:
   options: {Rounds: 30, Seed: 1, Metrics: [MacroF1]}
 
 Options of the run are ` + strings.Join(options, ", ") + `.
-All names are listed by fedkit list.
 
 Standard output has a table of the rounds or, with --json and where it is no terminal, a JSON line for each, then one with a
 summary; progress goes to standard error. An interrupt or SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`

@@ -25,7 +25,7 @@ type gridFile struct {
 	File string `arg:"" help:"YAML file: see below."`
 
 	Only    []string `sep:"none" placeholder:"KEY=VALUE" help:"Only the runs with this name, seed or label: --only name=FedAvg --only seed=1 --only α=0.1."`
-	Store   string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
+	Store   string   `default:"runs" env:"FEDKIT_STUDY_DIR" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
 	Extract string   `placeholder:"FILE" help:"One small file with what tables and curves need of the runs, for notebooks. It is read and, after a study, written."`
 	form
 }
@@ -174,6 +174,7 @@ type state struct {
 	Why    string            `json:"why,omitempty"` // it failed, or differs from a stored one; nothing if there is none of its name
 	Round  int               `json:"round,omitempty"`
 	Rounds int               `json:"rounds,omitempty"` // planned
+	Host   string            `json:"host,omitempty"`   // that computes it
 }
 
 // Run says what is there.
@@ -201,6 +202,9 @@ func (s *statusCommand) Run(c *console) error {
 		if r.Rounds > 0 {
 			at = fmt.Sprintf(", round %d of %d", r.Round, r.Rounds)
 		}
+		if r.Host != "" {
+			at += ", on " + r.Host
+		}
 		fmt.Fprintf(c.out, "running: %s%s\n", r.ID, at)
 	}
 	return nil
@@ -208,9 +212,9 @@ func (s *statusCommand) Run(c *console) error {
 
 // running returns the runs that processes compute, with the rounds of those that have a checkpoint.
 func (s *statusCommand) running() (all []state) {
-	for _, id := range study.Computing(s.Store) {
-		r := state{State: "running", ID: id}
-		if at, err := progress.Read(filepath.Join(s.Store, id, "checkpoint")); err == nil {
+	for _, a := range study.Computing(s.Store) {
+		r := state{State: "running", ID: a.ID, Host: a.Host}
+		if at, err := progress.Read(filepath.Join(s.Store, a.ID, "checkpoint")); err == nil {
 			r.Rounds = at.Planned
 			if at.History != nil && at.History.Last() != nil {
 				r.Round = at.History.Last().Round

@@ -14,7 +14,6 @@ import (
 
 	"fedkit.example/fedkit/experiment"
 	"github.com/janpfeifer/must"
-	"github.com/parquet-go/parquet-go"
 )
 
 func TestStudyAndResults(t *testing.T) {
@@ -58,18 +57,6 @@ func TestStudyAndResults(t *testing.T) {
 		if found := must.M1(must.M1(experiment.ReadGrid("../experiment/testdata/study.yaml")).Find("nowhere", added)); len(found.Runs) != 12 {
 			t.Errorf("%d runs in the extract", len(found.Runs))
 		}
-	}
-	for from, rows := range map[string]int{store: 12, extract: 3} { // at least
-		to := filepath.Join(t.TempDir(), "new", "runs.parquet")
-		status, _, log := do("results", "export", "name=FedAvg", "--store", from, "--to", to)
-		if got, err := parquet.ReadFile[struct {
-			Run string `parquet:"run"`
-		}](to); status != done || err != nil || len(got) < rows || got[0].Run != "FedAvg" {
-			t.Error(status, log, len(got), err)
-		}
-	}
-	if status, _, log := do("results", "export", "--store", extract, "--to", "runs.csv"); status != refused || !strings.Contains(log, "must be a name that ends in .parquet") {
-		t.Error(status, log)
 	}
 	on := func(args ...string) (status int, out, err string) {
 		return do(append(append([]string{"results"}, args...), "--store", store)...)
@@ -175,7 +162,7 @@ func TestStudyStatus(t *testing.T) {
 	write("0.1", 200_000)
 	c := process("study", path, "--store", store, "--parallel", "1")
 	must.M(c.Start())
-	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000\n"); _, out, _ = do("study", "status", path, "--store", store) {
+	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000, on "); _, out, _ = do("study", "status", path, "--store", store) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !strings.Contains(out, "2 to run; 1 running in "+store) || !strings.Contains(out, "\nrunning: FedAvg-") || !strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1") {
@@ -252,7 +239,8 @@ func TestStudyIsTerminated(t *testing.T) {
 	}
 	must.M(c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
-	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") {
+	locks := must.M1(os.ReadDir(filepath.Join(dir, "runs", ".locks")))
+	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") || len(locks) > 0 {
 		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)
 	}
 }

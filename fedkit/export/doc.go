@@ -11,5 +11,5 @@
 //
 //	err := compare.Table(hs...).Save("runs.csv")
 //
-// Package export/parquet writes many histories as one such table in Parquet, and package weights writes models.
+// Package weights writes models.
 package export

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/progress"
@@ -35,7 +37,7 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	w := s.watcher(missing)
 	findLonger(missing)
 	queue := &queue{missing: slices.Clone(missing)}
-	var working sync.WaitGroup
+	var working, following sync.WaitGroup
 	for range s.sideBySide(missing) {
 		working.Go(func() {
 			for {
@@ -43,18 +45,25 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 				if p == nil {
 					return
 				}
+				p.lock = lock
 				err := s.store(ctx, p, w)
 				lock.release()
-				if err != nil {
+				if errors.Is(err, errTaken) {
+					p.blocked = fmt.Errorf("study: %s: %w", p.Run, errTaken)
+				} else if err != nil {
 					cancel(err)
 					return
 				}
 			}
 		})
 	}
+	others, enough := context.WithCancel(ctx)
+	following.Go(func() { s.follow(others, queue, w, false) })
 	working.Wait()
+	enough()
+	following.Wait()
 	for _, p := range missing {
-		if p.blocked != nil {
+		if p.blocked != nil && !errors.Is(p.blocked, errTaken) { // it was told
 			w.Done(p.About, p.blocked)
 		}
 	}
@@ -84,40 +93,104 @@ func (s *Study) ended(err error, missing []*plan) error {
 	return fmt.Errorf("study: %d of %d runs are left: %w", left, len(missing), err)
 }
 
-// writable makes the folder, and refuses one that cannot be written to.
+// follow tells the watcher of the runs that other processes finish, until none is left or ctx is done.
+func (s *Study) follow(ctx context.Context, q *queue, w fedkit.Watcher, anyEnd bool) {
+	for left := q.left(); len(left) > 0; left = q.left() {
+		begun := map[string]bool{} // one listing is cheaper than many looks for what is not there
+		folders, _ := os.ReadDir(s.Dir)
+		for _, f := range folders {
+			begun[f.Name()] = true
+		}
+		for _, p := range left {
+			if begun[p.ID] && ctx.Err() == nil {
+				if r := s.found(p, anyEnd); r != nil && q.remove(p) {
+					p.end(r, w)
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(glance):
+		}
+	}
+}
+
+// glance is the interval between looks for what others have finished.
+var glance = 2 * time.Second
+
+// found returns the run as another process has stored it, nil if none has. One that failed for an external reason counts if anyEnd.
+func (s *Study) found(p *plan, anyEnd bool) *Run {
+	r, err := read(p.dir, p.ID)
+	if err != nil || r.Key != p.Key || !s.enough(r) && (!anyEnd || r.Finished.Equal(p.was)) || r.whole() != nil {
+		return nil
+	}
+	return r
+}
+
+// end notes how another process has ended the run, and tells the watcher.
+func (p *plan) end(r *Run, w fedkit.Watcher) {
+	p.take(r)
+	p.stored = true
+	h, _ := p.Light()
+	if h != nil {
+		h.Labels = nil // as in a run
+	}
+	w.Done(cmp.Or(h, p.About), p.Err())
+}
+
+// writable makes the folder, and refuses one that cannot be written to, or whose file system lacks what processes need that share it.
 func (s *Study) writable() error {
+	mine := filepath.Join(s.Dir, ".trial"+rand.Text())
+	theirs := mine + "~"
+	defer func() { _, _ = os.Remove(mine), os.Remove(theirs) }()
 	err := os.MkdirAll(filepath.Join(s.Dir, tableFolder), 0o777)
 	if err == nil {
-		var f *os.File
-		if f, err = os.CreateTemp(s.Dir, ".writable"); err == nil {
-			err = errors.Join(f.Close(), os.Remove(f.Name()))
-		}
+		err = errors.Join(writeNew(mine, "mine"), writeNew(theirs, "theirs"))
 	}
 	if err != nil {
 		return fmt.Errorf("study: Study.Dir = %s: must be a folder that can be written to: %w", s.Dir, err)
+	}
+	again, over := writeNew(mine, "again"), rename(theirs, mine)
+	b, _ := os.ReadFile(mine)
+	if _, left := os.Lstat(theirs); !errors.Is(again, fs.ErrExist) || over != nil || string(b) != "theirs" || left == nil {
+		return fmt.Errorf("study: Study.Dir = %s: must be a folder whose file system has exclusive create and atomic rename, "+
+			"such as a local disk, Lustre, or NFS 3 and later: here a file was made twice: %v; renamed over, with error %v, it held %q", s.Dir, again == nil, over, b)
 	}
 	return nil
 }
 
 // store computes a run and stores it, unless another process did meanwhile. Its error ends the study.
 func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
-	if r, err := read(p.dir, p.ID); err == nil && r.Key == p.Key && p.problem == nil && s.enough(r) {
-		p.take(r) // another process did
-		p.stored = true
-		w.Done(p.About, nil)
+	if r := s.found(p, false); r != nil { // another process did, and may have been killed before it removed the checkpoint
+		p.removeCheckpoint()
+		p.end(r, w)
 		return nil
 	}
 	if err := p.changed(); err != nil { // by a run before it, say
+		return err
+	}
+	if err := p.lock.held(); err != nil { // until now it only read
+		w.Done(p.About, err)
 		return err
 	}
 	p.clear()
 	if s.Recompute || p.other {
 		p.removeCheckpoint()
 	}
+	defer checkpoint.Guard(p.Path(checkpointFile), p.lock.held)()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.lock.ctx, func() { cancel(context.Cause(p.lock.ctx)) })()
 	begin := time.Now()
 	h, err := s.begin(ctx, p, w)
+	if lost := p.lock.held(); errors.Is(lost, errTaken) {
+		err = lost
+	}
 	w.Done(cmp.Or(h, p.About), err)
 	switch {
+	case errors.Is(err, errTaken):
+		return err
 	case h != nil && h.Stopped:
 		return fedkit.ErrStopped
 	case err != nil && ctx.Err() != nil:
@@ -141,6 +214,9 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.History, error) {
 	o := p.opts
 	o.Watch = watch{w}
+	if err := checkpoint.Own(o.Checkpoint); err != nil {
+		return nil, err
+	}
 	_, missing := os.Stat(o.Checkpoint)
 	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
 	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 || errors.Is(err, history.ErrNewer) {
@@ -151,9 +227,13 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	return fedkit.Run(ctx, p.fed, p.strategy, o)
 }
 
-// room makes the run's folder. What cannot be written over is set aside.
+// room makes the run's folder. What cannot be written over is set aside. A file that is made there tells a network's file system that
+// what it remembers of the folder may be outdated.
 func (p *plan) room() error {
 	errs := []error{aside(p.Path("."), fs.ModeDir), os.MkdirAll(p.Path("."), 0o777)}
+	if f, err := os.CreateTemp(p.Path("."), ".fresh"); err == nil {
+		_, _ = f.Close(), os.Remove(f.Name())
+	}
 	for _, file := range []string{entryFile, historyFile, modelsFile, tableFile, checkpointFile} {
 		errs = append(errs, aside(p.Path(file), 0))
 	}
@@ -204,6 +284,9 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 		if q.Key == p.Key {
 			p.From = append(p.From, slices.DeleteFunc(slices.Clone(q.From), p.isMadeFrom)...)
 		}
+	}
+	if err := p.lock.held(); err != nil {
+		return err
 	}
 	if err := p.write(); err != nil {
 		return err
@@ -276,7 +359,8 @@ func (s *Study) sideBySide(missing []*plan) int {
 type PlanWatcher interface {
 	fedkit.Watcher
 	// Plan is called once, before the first run of a study, with its number of runs, and how many of them are stored already and
-	// not run. Round and Done are called for each other run, concurrently if runs are concurrent.
+	// not run. Done is called once for each other run, Start and Round for those that this process computes: concurrently if runs
+	// are concurrent.
 	Plan(runs, stored int)
 }
 

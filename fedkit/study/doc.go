@@ -59,6 +59,13 @@
 //
 // Runs.Extract writes what tables and curves need of any number of runs into one small file, and Open reads it.
 //
-// These are plain files, which may be copied and removed by hand. Several processes may use one folder at the same time. A run
-// that was killed resumes from its checkpoint.
+// These are plain files, which may be copied and removed by hand.
+//
+// # Several processes
+//
+// Any number of processes may compute a study at the same time, on machines that share the folder: each takes whatever run is free, and
+// shows those that others finish. Study.Submit starts them, by Slurm for example. A run has a lock, a file runs/.locks/ID that says who
+// computes it, and is renewed every few seconds. A run that was killed is taken over at once on the same machine, and half a minute
+// after the last renewal by other ones, whatever their clocks; it goes on from its checkpoint. The folder's file system needs exclusive
+// create and atomic rename, which is tried before anything runs.
 package study

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/gofrs/flock"
+	"time"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
@@ -217,17 +216,14 @@ func TestCheckpointsOutliveErrors(t *testing.T) {
 	for range fedkit.Rounds(ctx, fed, avg(0.1), fedkit.Options{Rounds: 3, Checkpoint: path}) {
 		break
 	}
-	busy := flock.New(path + ".rounds")
-	if ok, err := busy.TryLock(); !ok {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(path+".new", 0o700)) // where the next one is written
 	if runs, _ = run(t, st); len(runs.Failed()) != 1 || !runs[0].Retry {
 		t.Error(runs)
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
 	}
-	_ = busy.Unlock()
+	expect.OK(t, os.Remove(path+".new"))
 	first := 0
 	st.Watch = rounds(func(h *fedkit.History) {
 		if first == 0 {
@@ -247,12 +243,12 @@ func (*panicking) Unwrap() fedkit.Strategy { panic("lost") }
 // Two studies of one program may share a folder.
 func TestTwoStudiesOfOneProgram(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
-	count := &counter{}
+	var count [2]counter
 	var both sync.WaitGroup
-	for range 2 {
+	for i := range count {
 		both.Go(func() {
 			st := study.New(dir)
-			st.Watch, st.Log = count, io.Discard
+			st.Watch, st.Log = &count[i], io.Discard
 			three(st, fed, avg(0.1), 10)
 			if runs, err := st.Run(ctx); err != nil || len(runs) != 3 || len(runs.Failed()) > 0 {
 				t.Error(runs, err)
@@ -260,8 +256,43 @@ func TestTwoStudiesOfOneProgram(t *testing.T) {
 		})
 	}
 	both.Wait()
-	if count.done != 3 || count.begun != 3 {
-		t.Errorf("%d runs were begun, %d computed", count.begun, count.done)
+	for i := range count {
+		if n := count[i].done + count[i].others; n != 3 || count[0].begun+count[1].begun != 3 || count[0].done+count[1].done != 3 {
+			t.Errorf("study %d: %d runs were begun, %d computed, %d by the other", i, count[i].begun, count[i].done, count[i].others)
+		}
+	}
+}
+
+// A run whose lock another process has ends at once, and writes nothing more. The other runs go on.
+func TestRunTakenOver(t *testing.T) {
+	study.Renew(time.Millisecond)
+	defer study.Renew(5 * time.Second)
+	st, theirs := study.New(t.TempDir()), ""
+	put := func(path string) {
+		must.M(errors.Join(os.WriteFile(path+"~", []byte("theirs"), 0o600), os.Rename(path+"~", path)))
+	}
+	st.Parallel, st.Log, st.Watch = 1, io.Discard, rounds(func(h *fedkit.History) {
+		if h.Last().Round == 3 {
+			locks, _ := filepath.Glob(filepath.Join(st.Dir, ".locks", "*"))
+			theirs = filepath.Join(st.Dir, filepath.Base(locks[0]))
+			for _, path := range []string{locks[0], filepath.Join(theirs, "checkpoint"), filepath.Join(theirs, "checkpoint.rounds")} {
+				put(path)
+			}
+		}
+	})
+	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1_000_000})
+	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 2})
+	runs, err := st.Run(ctx)
+	if len(runs) != 1 || runs[0].Rounds != 2 || err == nil || !strings.HasPrefix(err.Error(), "study: 1 of 2 runs are left: study: FedAvg: another process took the run over") {
+		t.Error(runs, err)
+	}
+	for _, e := range must.M1(os.ReadDir(theirs)) {
+		if b := must.M1(os.ReadFile(filepath.Join(theirs, e.Name()))); string(b) != "theirs" || !strings.HasPrefix(e.Name(), "checkpoint") {
+			t.Errorf("%s: %.20q", e.Name(), b)
+		}
+	}
+	if runs, _ := study.List(st.Dir); len(runs.Failed()) > 0 || len(study.Computing(st.Dir)) != 1 {
+		t.Error(runs.Failed())
 	}
 }
 

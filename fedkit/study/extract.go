@@ -34,7 +34,7 @@ import (
 //	{"sha256":"f6e0…"}
 //
 // Numbers that are not whole are rounded to four decimals, and null stands for no value. Differences of successive values would
-// take a tenth less room, and no other program reads them. Package export/parquet says why it is not Parquet, and writes it as such.
+// take a tenth less room, and no other program reads them.
 const (
 	extractSchema = 4
 	oldestExtract = 3 // without lists

@@ -2,6 +2,8 @@ package study_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,7 +43,7 @@ func child(dir string) {
 	fmt.Println("ready")
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	runs, err := st.Run(ctx)
-	fmt.Println(len(runs), count.done, err)
+	fmt.Println(len(runs), count.done, count.others, err)
 }
 
 // many is a study of twelve runs.
@@ -50,6 +53,18 @@ func many(dir string, fed *fedkit.Federation) *study.Study {
 		three(st, fed, avg(lr), 20, "η", lr)
 	}
 	return st
+}
+
+// result returns how many runs the process computed, and how many others did. It ends with words.
+func (p *process) result(t *testing.T, words string) (here, others int) {
+	t.Helper()
+	var all int
+	line, err := p.said.ReadString('\n')
+	if n, _ := fmt.Sscan(line, &all, &here, &others); n != 3 || !strings.Contains(line, words) {
+		t.Errorf("%q, %v, want %s", line, err, words)
+	}
+	_ = p.Wait()
+	return here, others
 }
 
 // process is a child that is ready to begin.
@@ -76,26 +91,25 @@ func start(t testing.TB, dir string) *process {
 	return p
 }
 
-// Two processes fill one store: each run is computed once, and the histories are those of a single process.
-func TestTwoProcesses(t *testing.T) {
+// Three processes fill one store: each run is computed once, each process is told of all, and the histories are those of a single one.
+func TestThreeProcesses(t *testing.T) {
 	dir := t.TempDir()
-	both := []*process{start(t, dir), start(t, dir)}
-	for _, p := range both {
+	all := []*process{start(t, dir), start(t, dir), start(t, dir)}
+	for _, p := range all {
 		_ = p.begin.Close()
 	}
-	var ran [2]int
-	for i, p := range both {
-		all := 0
-		line, _ := p.said.ReadString('\n')
-		if n, err := fmt.Sscan(line, &all, &ran[i]); n != 2 || all != 12 || !strings.HasSuffix(line, "<nil>\n") {
-			t.Fatalf("%q, %v", line, err)
+	var ran, total int
+	for _, p := range all {
+		n, others := p.result(t, "<nil>")
+		if ran += n; n > 0 {
+			total++
 		}
-		if err := p.Wait(); err != nil {
-			t.Error(err)
+		if n+others != 12 {
+			t.Errorf("told of %d and %d runs", n, others)
 		}
 	}
-	if ran[0]+ran[1] != 12 || ran[0] == 0 || ran[1] == 0 {
-		t.Errorf("%d runs computed, want 12 together", ran)
+	if ran != 12 || total < 2 {
+		t.Errorf("%d runs computed by %d processes, want 12", ran, total)
 	}
 	wantSame(t, dir)
 }
@@ -129,21 +143,77 @@ func wantSame(t *testing.T, dir string) {
 	}
 }
 
-// A study that is killed again and again resumes, and ends with the same bytes.
+// stored are the entries of a store as they were first seen.
+type stored map[string]os.FileInfo
+
+// look refuses entries that were written again.
+func (s stored) look(t *testing.T, dir string) {
+	t.Helper()
+	entries, _ := filepath.Glob(filepath.Join(dir, "*", "entry.json"))
+	for _, path := range entries {
+		is := expect.Value(os.Stat(path))(t)
+		if was := s[path]; was != nil && !(os.SameFile(was, is) && was.ModTime().Equal(is.ModTime())) {
+			t.Errorf("%s was computed again", path)
+		}
+		s[path] = is
+	}
+}
+
+// Processes that are killed beside each other lose no run and compute none twice, and the store ends with the same bytes.
 func TestKilledStudies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes are killed, and no goroutine")
 	}
-	dir := t.TempDir()
+	dir, once := t.TempDir(), stored{}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 4 {
-		p := start(t, dir)
-		_ = p.begin.Close()
-		time.Sleep(time.Duration(20+rng.IntN(150)) * time.Millisecond)
-		_ = p.Process.Kill()
-		_ = p.Wait()
+	var all []*process
+	for range 6 {
+		all = append(all, start(t, dir))
 	}
-	run(t, many(dir, digits(t)))
+	for i, p := range all {
+		if _ = p.begin.Close(); i < 2 {
+			continue // three at a time
+		}
+		time.Sleep(time.Duration(20+rng.IntN(100)) * time.Millisecond)
+		once.look(t, dir)
+		if i < 5 {
+			_ = all[i-2].Process.Kill()
+			_ = all[i-2].Wait()
+		}
+	}
+	for _, p := range all[3:] {
+		p.result(t, "<nil>")
+	}
+	once.look(t, dir)
+	wantSame(t, dir)
+}
+
+// A process that stands still loses its run to another, which goes on from the checkpoint. When it wakes up it says so, and leaves what
+// the other has stored.
+func TestProcessThatStandsStill(t *testing.T) {
+	dir, once := t.TempDir(), stored{}
+	p := start(t, dir)
+	_ = p.begin.Close()
+	for computing := false; !computing; {
+		expect.OK(t, p.Process.Signal(syscall.SIGCONT))
+		time.Sleep(time.Millisecond)
+		expect.OK(t, p.Process.Signal(syscall.SIGSTOP))
+		_ = expect.Value(syscall.Wait4(p.Process.Pid, nil, syscall.WUNTRACED, nil))(t)
+		held := study.Computing(dir)
+		computing = len(held) > 0
+		for _, a := range held { // neither before the first round, nor when it is about to be stored
+			files, _ := filepath.Glob(filepath.Join(dir, a.ID, "*"))
+			computing = computing && len(files) == 1 && filepath.Base(files[0]) == "checkpoint.rounds"
+		}
+	}
+	defer study.Race()()
+	if runs, _ := run(t, many(dir, digits(t))); len(runs) != 12 || len(runs.Failed()) > 0 {
+		t.Error(runs.Failed())
+	}
+	once.look(t, dir)
+	expect.OK(t, p.Process.Signal(syscall.SIGCONT))
+	p.result(t, "another process took the run over")
+	once.look(t, dir)
 	wantSame(t, dir)
 }
 
@@ -173,4 +243,68 @@ func TestStoppedStudies(t *testing.T) {
 		t.Error(len(again), words)
 	}
 	wantSame(t, dir)
+}
+
+// said calls a function for what is written.
+type said func(string)
+
+func (s said) Write(b []byte) (int, error) { s(string(b)); return len(b), nil }
+
+// Submit starts what computes the runs, once, and follows it. It computes nothing here.
+func TestSubmit(t *testing.T) {
+	dir, out := filepath.Join(t.TempDir(), "runs [α] *"), filepath.Join(t.TempDir(), "out")
+	fed := digits(t)
+	submit := func(command, until string) (study.Runs, string, error) {
+		st, log := many(dir, fed), ""
+		ctx, stop := context.WithCancelCause(ctx)
+		count := &counter{}
+		st.Watch, st.Log = count, said(func(words string) {
+			if log += words; strings.Contains(words, until) {
+				stop(fedkit.ErrStopped) // as the button does
+			}
+		})
+		runs, err := st.Submit(ctx, command)
+		if count.others != len(runs) || count.done > 0 {
+			t.Errorf("%d of %d runs were told of, %d computed here", count.others, len(runs), count.done)
+		}
+		return runs, log, err
+	}
+	notes := func() (paths []string) {
+		files := expect.Value(os.ReadDir(dir))(t)
+		for _, f := range files {
+			if strings.HasPrefix(f.Name(), ".submitted.") {
+				paths = append(paths, filepath.Join(dir, f.Name()))
+			}
+		}
+		return paths
+	}
+	if runs, _, err := submit("echo no such partition >&2; exit 3", "never"); fmt.Sprint(err) != "study: Submit: echo no such partition >&2; exit 3: exit status 3: no such partition" || len(runs)+len(notes()) > 0 {
+		t.Error(runs, err)
+	}
+	if _, _, err := submit(" ", "never"); !errors.Is(err, fedkit.ErrInvalid) {
+		t.Error(err)
+	}
+	const job, left = "Submitted batch job 12\n", "stopped following: the jobs go on; 12 of 12 runs are left\n"
+	for i, command := range []string{"echo Submitted batch job 12", "exit 7"} { // the second is not run
+		runs, log, err := submit(command, job)
+		before := []string{"0 stored, 12 to run\n", "0 stored, 12 to run\nsubmitted before: "}[i] + "echo Submitted batch job 12\n" + job
+		if err != nil || len(runs) > 0 || !strings.HasPrefix(log, before) || !strings.HasSuffix(log, left) || len(notes()) != 1 {
+			t.Errorf("%v, %v, %q, %q", runs, err, log, notes())
+		}
+	}
+	expect.OK(t, os.Remove(notes()[0]))
+	runs, log, err := submit(fmt.Sprintf(`FEDKIT_STUDY="$FEDKIT_STUDY_DIR" '%s' </dev/null >'%s' 2>&1 & echo job 1`, os.Args[0], out), "never")
+	if err != nil || len(runs) != 12 || len(notes()) > 0 || !strings.HasSuffix(log, "echo job 1\njob 1\n") {
+		t.Errorf("%v, %v, %q, %q", runs, err, log, notes())
+	}
+	for end := []byte(nil); !strings.HasSuffix(string(end), "<nil>\n"); end, _ = os.ReadFile(out) {
+		time.Sleep(time.Millisecond)
+	}
+	expect.OK(t, runs.Remove())
+	for _, r := range runs {
+		expect.OK(t, os.WriteFile(filepath.Join(dir, ".locks", r.ID), []byte("another machine's"), 0o600))
+	}
+	if _, log, err := submit("exit 7", "other processes"); err != nil || !strings.HasSuffix(log, "other processes compute all that is missing\n"+left) {
+		t.Errorf("%v, %q", err, log)
+	}
 }

@@ -2,22 +2,16 @@ package study
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
-// queue holds the runs that no process computes yet.
+// queue holds the runs that this process does not compute yet.
 type queue struct {
 	mu      sync.Mutex
 	missing []*plan
+	next    time.Time // when it is worthwhile to look again at those that others compute
 }
 
 // take returns the first run that no other process computes, with its lock, and with room for it. While others compute all that
@@ -27,12 +21,12 @@ func (q *queue) take(ctx context.Context) (*plan, *lock) {
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		if p, l := q.try(); p != nil || q.empty() {
+		if p, l := q.try(); p != nil || len(q.left()) == 0 {
 			return p, l
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(poll):
 		}
 	}
 }
@@ -40,6 +34,9 @@ func (q *queue) take(ctx context.Context) (*plan, *lock) {
 func (q *queue) try() (*plan, *lock) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if now().Before(q.next) { // another worker has just looked
+		return nil, nil
+	}
 	for i := 0; i < len(q.missing); {
 		p := q.missing[i]
 		l, err := tryLock(p.dir, p.ID)
@@ -57,81 +54,22 @@ func (q *queue) try() (*plan, *lock) {
 		l.release()
 		p.blocked = err
 	}
+	q.next = now().Add(poll)
 	return nil, nil
 }
 
-func (q *queue) empty() bool {
+// remove reports whether the run was still there.
+func (q *queue) remove(p *plan) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.missing) == 0
+	n := len(q.missing)
+	q.missing = slices.DeleteFunc(q.missing, func(o *plan) bool { return o == p })
+	return len(q.missing) < n
 }
 
-// lock lets one process at a time compute or remove a run. It is released when its process ends in any way. On a file system
-// without locks it has no effect: two processes may then compute the same run, with the same results.
-type lock struct{ *flock.Flock }
-
-// tryLock returns nil if another process has the lock.
-func tryLock(dir, id string) (*lock, error) {
-	path := filepath.Join(dir, ".locks", id)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, fmt.Errorf("study: %w", err)
-	}
-	for {
-		f := flock.New(path)
-		ok, err := f.TryLock()
-		var open *fs.PathError
-		switch {
-		case errors.As(err, &open):
-			return nil, fmt.Errorf("study: %w", err)
-		case err != nil:
-			return &lock{f}, nil
-		case !ok:
-			return nil, f.Close()
-		}
-		// The previous holder may have removed the file, so that others lock a new one of that name.
-		is, err := f.Stat()
-		if err == nil {
-			if at, err := os.Stat(path); err == nil && os.SameFile(is, at) {
-				return &lock{f}, nil
-			}
-		}
-		_ = f.Close()
-	}
-}
-
-// release removes the file while it has the lock.
-func (l *lock) release() {
-	if l == nil {
-		return
-	}
-	_ = os.Remove(l.Path())
-	_ = l.Close()
-}
-
-// clearAfterKills removes the locks of processes that were killed, and the checkpoints of runs that they had stored.
-func clearAfterKills(dir string) {
-	files, _ := os.ReadDir(filepath.Join(dir, ".locks"))
-	for _, f := range files {
-		l, _ := tryLock(dir, f.Name())
-		if l == nil {
-			continue
-		}
-		if r, err := read(dir, f.Name()); err == nil && !r.Retry {
-			r.removeCheckpoint()
-		}
-		l.release()
-	}
-}
-
-// Computing returns the IDs of the runs that processes compute in a folder now.
-func Computing(dir string) (ids []string) {
-	files, _ := os.ReadDir(filepath.Join(dir, ".locks"))
-	for _, f := range files {
-		l, err := tryLock(dir, f.Name())
-		if l == nil && err == nil {
-			ids = append(ids, f.Name())
-		}
-		l.release()
-	}
-	return ids
+// left returns the runs that are still there.
+func (q *queue) left() []*plan {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.missing)
 }

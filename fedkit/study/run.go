@@ -153,6 +153,11 @@ func (r *Run) remove() error {
 		return fmt.Errorf("study: %s: it is in an extract", r.ID)
 	}
 	lock, err := tryLock(r.dir, r.ID)
+	if lock == nil && err == nil {
+		if _, ok := alive(filepath.Join(r.dir, ".locks", r.ID)); !ok {
+			lock, err = tryLock(r.dir, r.ID)
+		}
+	}
 	if err != nil {
 		return err
 	}

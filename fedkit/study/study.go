@@ -45,8 +45,10 @@ type plan struct {
 	opts     fedkit.Options
 	given    bool  // it has a name or labels of its own
 	longer   *plan // the next one that is the same for more rounds
+	lock     *lock // while it is computed
 
-	code    string // version of the code that would run
+	code    string    // version of the code that would run
+	was     time.Time // when what was there had ended
 	stored  bool
 	models  bool  // it is stored, but without its models
 	other   bool  // it failed, and other code ran
@@ -132,10 +134,16 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // The stop button of a notebook is no error, as in fedkit.Run: finished runs are stored and returned, and the others resume from
 // their checkpoints next time.
 //
+// Other processes may run the same study at the same time: each computes what is free, waits for the rest, and tells Watch of all.
+//
 // Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,
-// and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; a run whose place in the folder is taken
-// by something else, after the others were computed; ctx canceled.
-func (s *Study) Run(ctx context.Context) (Runs, error) {
+// and other options; a folder that cannot be written to, or lacks exclusive create or atomic rename; an entry that a newer fedkit wrote;
+// after the others were computed, a run whose place in the folder is taken by something else, or that another process took over, since
+// this one had been suspended; ctx canceled.
+func (s *Study) Run(ctx context.Context) (Runs, error) { return s.run(ctx, s.compute) }
+
+// run is Run with any way to get what is missing.
+func (s *Study) run(ctx context.Context, compute func(context.Context, []*plan) error) (Runs, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
@@ -155,7 +163,7 @@ func (s *Study) Run(ctx context.Context) (Runs, error) {
 	s.say(missing)
 	var err error
 	if len(missing) > 0 {
-		err = s.compute(ctx, missing)
+		err = compute(ctx, missing)
 	}
 	return s.results(), err
 }
@@ -232,7 +240,7 @@ func distinct(plans []*plan) (all []*plan) {
 func (s *Study) readStored() error {
 	var mended []string
 	for _, p := range s.plans {
-		p.stored, p.models, p.other, p.problem, p.blocked = false, false, false, nil, nil
+		p.stored, p.models, p.other, p.problem, p.blocked, p.was = false, false, false, nil, nil, time.Time{}
 		r, err := read(s.Dir, p.ID)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
@@ -248,7 +256,7 @@ func (s *Study) readStored() error {
 			p.problem = err
 			continue
 		}
-		p.models = s.Models && !r.Models && r.Error == ""
+		p.models, p.was = s.Models && !r.Models && r.Error == "", r.Finished
 		p.other = r.Retry && r.About.Code != p.code
 		if p.stored = s.enough(r); p.stored {
 			if err := r.mend(p.From); err != nil {
@@ -287,6 +295,9 @@ func (s *Study) results() (runs Runs) {
 		if p.stored {
 			runs = append(runs, p.Run)
 		}
+	}
+	if len(runs) == len(s.plans) {
+		_ = os.Remove(s.note())
 	}
 	return runs
 }

@@ -34,6 +34,7 @@ import (
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) {
+	study.Hurry()
 	if dir := os.Getenv("FEDKIT_STUDY"); dir != "" {
 		child(dir)
 		syscall.Exit(0)
@@ -166,24 +167,30 @@ func TestDevicesIdentifyRuns(t *testing.T) {
 	}
 }
 
-// counter counts the runs that were computed here.
+// counter counts the runs that were computed here, and those that other processes finished.
 type counter struct {
 	sync.Mutex
-	begun, done int
+	begun, done, others int
+	here                map[*fedkit.History]bool
 }
 
-func (c *counter) Start(*fedkit.History, int) {
+func (c *counter) Start(h *fedkit.History, _ int) {
 	c.Lock()
 	defer c.Unlock()
-	c.begun++
+	if c.begun++; c.here == nil {
+		c.here = map[*fedkit.History]bool{}
+	}
+	c.here[h] = true
 }
 
 func (c *counter) Round(*fedkit.History, int) {}
 func (c *counter) Done(h *fedkit.History, err error) {
 	c.Lock()
 	defer c.Unlock()
-	if len(h.Rounds) > 0 || err != nil { // else another process did
+	if c.here[h] || err != nil {
 		c.done++
+	} else if len(h.Rounds) > 0 {
+		c.others++
 	}
 }
 

@@ -16,62 +16,47 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// load is rounds of FedAvg, as workers see them.
-type load struct {
-	name     string
-	calls    int // per round
-	fed      *fedkit.Federation
-	fraction float64
-	local    fedkit.Local
-}
-
-// seconds is the median of a round, without the first, which may compile, and the last, which is evaluated.
-func (l *load) seconds(seed uint64, on fedkit.Workers) float64 {
-	const rounds = 12
-	var all []float64
-	for h, err := range fedkit.Rounds(context.Background(), l.fed, &strategy.FedAvg{Fraction: l.fraction, Local: l.local}, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Seed: seed, Workers: on}) {
-		must.M(err)
-		if n := len(h.Rounds); n > 1 && n < rounds {
-			all = append(all, h.Last().Seconds)
-		}
-	}
-	slices.Sort(all)
-	return stat.Quantile(0.5, stat.LinInterp, all, nil)
-}
-
-// workersAdd compares rounds in this process and on one worker with all processors, in turn.
+// workersAdd compares rounds of FedAvg in this process and on one worker with all processors, in turn.
 func workersAdd() {
-	mix := must.M1(datasets.GaussianMixture{Clients: 512, Rows: 32, TestRows: 1}.Make())
-	small := must.M1(fedkit.New(mix, partition.Natural{}, model.MLP(64)))
-	mnist := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
-	var loads []load
-	for _, calls := range []int{1, 4, 16, 32} { // of 16 clients, whose model has some 700 parameters
-		loads = append(loads, load{fmt.Sprintf("%d small clients", 16*calls), calls, small, float64(calls) / 32, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}})
-	}
-	for _, clients := range []int{10, 100} {
-		loads = append(loads, load{fmt.Sprintf("mnist-mlp, %d clients", clients), (clients + 15) / 16, mnist, float64(clients) / 100, fedkit.Local{Steps: 18, Batch: 32, LR: 0.1}})
-	}
 	begin := time.Now()
 	w := must.M1(worker.Local(context.Background(), 1))
 	defer w.Close()
 	fmt.Printf("a worker starts in %.2f s\n\n| a round of | calls | here, ms | on a worker, ms | adds, ms | per call |\n|---|---|---|---|---|---|\n", time.Since(begin).Seconds())
-	for _, l := range loads {
-		var here, there, adds []float64
+	const rounds = 12
+	compare := func(name string, clients int, fed *fedkit.Federation, local fedkit.Local) {
+		avg := &strategy.FedAvg{Fraction: float64(clients) / float64(fed.Size()), Local: local}
+		ms := func(seed uint64, on fedkit.Workers) float64 { // a round's median, without the first, which may compile, and the last, which is evaluated
+			h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Seed: seed, Workers: on}))
+			var all []float64
+			for _, r := range h.Rounds[1 : rounds-1] {
+				all = append(all, 1000*r.Seconds)
+			}
+			return quantile(0.5, all)
+		}
+		var here, there, adds, each []float64
+		calls := (clients + 15) / 16
 		for turn := range uint64(9) {
-			a, b := 1000*l.seconds(turn, nil), 1000*l.seconds(turn, w)
-			here, there, adds = append(here, a), append(there, b), append(adds, b-a)
+			if a, b := ms(turn, nil), ms(turn, w); turn > 0 {
+				here, there, adds, each = append(here, a), append(there, b), append(adds, b-a), append(each, (b-a)/float64(calls))
+			}
 		}
-		each := slices.Clone(adds)
-		for i := range each {
-			each[i] /= float64(l.calls)
-		}
-		fmt.Printf("| %s | %d | %s | %s | %s | %s |\n", l.name, l.calls, quartiles(here), quartiles(there), quartiles(adds), quartiles(each))
+		fmt.Printf("| %s | %d | %s | %s | %s | %s |\n", name, calls, quartiles(here), quartiles(there), quartiles(adds), quartiles(each))
+	}
+	small := must.M1(fedkit.New(must.M1(datasets.GaussianMixture{Clients: 512, Rows: 32, TestRows: 1}.Make()), partition.Natural{}, model.MLP(64)))
+	for _, clients := range []int{16, 64, 256, 512} { // whose model has some 700 parameters
+		compare(fmt.Sprintf("%d small clients", clients), clients, small, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1})
+	}
+	mnist := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
+	for _, clients := range []int{10, 100} {
+		compare(fmt.Sprintf("mnist-mlp, %d clients", clients), clients, mnist, fedkit.Local{Steps: 18, Batch: 32, LR: 0.1})
 	}
 }
 
-// quartiles formats the median with the quartiles, but for the first value, whose run compiled.
+func quantile(p float64, values []float64) float64 {
+	return stat.Quantile(p, stat.LinInterp, slices.Sorted(slices.Values(values)), nil)
+}
+
+// quartiles formats the median with the quartiles.
 func quartiles(values []float64) string {
-	all := slices.Sorted(slices.Values(values[1:]))
-	at := func(p float64) float64 { return stat.Quantile(p, stat.LinInterp, all, nil) }
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", at(0.5), at(0.25), at(0.75))
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", quantile(0.5, values), quantile(0.25, values), quantile(0.75, values))
 }

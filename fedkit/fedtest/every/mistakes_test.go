@@ -34,7 +34,6 @@ import (
 	"fedkit.example/fedkit/convex"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/export"
-	exportparquet "fedkit.example/fedkit/export/parquet"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/every"
@@ -78,7 +77,7 @@ var functions = []any{
 	compare.Saved, compare.Scored, compare.SimulatedTo, compare.Split, compare.Table, compare.Tidy, compare.TimeTo, compare.Until,
 	convex.Curvature, convex.FixedPoint, convex.Matches, convex.Problems, convex.Regression, convex.RegressionGap, convex.Shares,
 	convex.SplitRate, convex.WithGap, convex.WithRegressionGap, examples.Epsilon, examples.FFALoRA, examples.LoRA, examples.LoRADistance,
-	examples.Twin, export.CSV, export.Rows, export.Table, exportparquet.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
+	examples.Twin, export.CSV, export.Rows, export.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
 	fedtest.TestAggregator, fedtest.TestClusterer, fedtest.TestDevices, fedtest.TestMetric, fedtest.TestModel, fedtest.TestObjective,
 	fedtest.TestSelector, fedtest.TestServerOptimizer, fedtest.TestStrategy, every.ByLoss, every.Sorted, history.Distinguish,
 	history.EndLine, history.HeadingLine, history.HeadingOf, history.Load, history.LoadAll, history.LoadLight, history.Parse,
@@ -150,7 +149,7 @@ var types = []any{
 	(*strategy.FedSC)(nil), (*strategy.FedSGD)(nil), (*strategy.FedSplit)(nil), (*strategy.FedYogi)(nil), (*strategy.Hinge)(nil),
 	(*strategy.IFCA)(nil), (*strategy.LCFL)(nil), (*strategy.LocalOnly)(nil), (*strategy.OneShot)(nil), (*strategy.Personal)(nil),
 	(*strategy.Poly)(nil), (*strategy.SCAFFOLD)(nil), (*strategy.SmartFedProx)(nil), (*strategy.State)(nil), (*strategy.WeightingFunc)(nil),
-	(*study.Label)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil), (*table.At)(nil), (*table.Table)(nil),
+	(*study.Active)(nil), (*study.Label)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil), (*table.At)(nil), (*table.Table)(nil),
 	(*weights.Pretrained)(nil),
 }
 

@@ -3,7 +3,9 @@ package checkpoint
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -69,5 +71,20 @@ func TestDue(t *testing.T) {
 	}
 	if f.at = time.Now().Add(-time.Hour); len(due()) != 8 {
 		t.Error("none after an hour")
+	}
+}
+
+// Where the file system refuses locks, a complete run is over, and any other one counts as running.
+func TestProgressWithoutLocks(t *testing.T) {
+	was := tryShared
+	defer func() { tryShared = was }()
+	tryShared = func(string) (bool, error) { return false, errors.New("no locks available") }
+	for _, running := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "run.jsonl")
+		h := &history.History{Rounds: []history.Record{{Round: 1}}, Stopped: running}
+		expect.OK(t, h.Save(path))
+		if s, err := ReadProgress(path); err != nil || s.Running != running || s.History == nil || len(s.History.Rounds) != 1 {
+			t.Errorf("%v: %+v, %v", running, s, err)
+		}
 	}
 }

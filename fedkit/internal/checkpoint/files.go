@@ -286,9 +286,12 @@ func (f *Files) Release() {
 	_ = f.history.Close()
 }
 
-// useless reports whether no checkpoint refers to the rounds' file.
+// useless reports whether no checkpoint refers to the rounds' file. One that another process has put in its place is that one's.
 func (f *Files) useless() bool {
 	info, err := f.log.Stat()
+	if there, _ := os.Stat(f.log.Name()); !os.SameFile(info, there) {
+		return false
+	}
 	return err == nil && info.Size() == 0 || !exists(f.config.Checkpoint) && !exists(f.config.Checkpoint+beforeSuffix)
 }
 

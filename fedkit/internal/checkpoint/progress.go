@@ -37,7 +37,8 @@ func ReadProgress(path string) (*Progress, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: progress: %w", err)
 	}
-	s.Updated, s.Running = info.ModTime(), isWritten(file) // checked first: if nobody writes, what is read then is complete
+	free, refused := tryShared(file) // checked first: if nobody writes, what is read then is complete
+	s.Updated, s.Running = info.ModTime(), !free && !errors.Is(refused, fs.ErrNotExist)
 	if info.Size() == 0 {
 		s.Running = s.Running || time.Since(s.Updated) < justMade
 		return s, nil
@@ -47,9 +48,13 @@ func ReadProgress(path string) (*Progress, error) {
 	}
 	s.Planned = planned(s.History)
 	if file != path {
-		s.ofCheckpoint(path)
+		s.ofCheckpoint(path, refused == nil)
 	}
-	if s.Running && !s.History.Stopped { // the file of a previous run, until the first round is over
+	switch {
+	case !s.Running || s.History.Stopped:
+	case refused != nil: // without locks, a run that has all its rounds is over, and another one counts as running
+		s.Running = false
+	default: // the file of a previous run, until the first round is over
 		s.History = nil
 	}
 	return s, nil
@@ -63,7 +68,7 @@ func planned(h *history.History) int {
 }
 
 // ofCheckpoint adds the checkpoint's plan: the rounds' file has no end line, and a resumed run may be longer.
-func (s *Progress) ofCheckpoint(path string) {
+func (s *Progress) ofCheckpoint(path string, locks bool) {
 	if b, err := room.ReadFile(path, 1); err == nil {
 		if c, _, err := parse(b); err == nil {
 			s.Planned, s.History.Early = max(s.Planned, planned(c.Run.History())), c.Early
@@ -73,13 +78,12 @@ func (s *Progress) ofCheckpoint(path string) {
 	if s.Running && n > s.Planned { // the checkpoint with the longer plan is not written yet
 		s.Planned = 0
 	}
-	s.History.Stopped = s.Running || n < s.Planned && s.History.Early == ""
+	s.History.Stopped = s.Running && locks || n < s.Planned && s.History.Early == ""
 }
 
-// isWritten reports whether a run holds the lock of a file. On a file system without locks, it is always true.
-func isWritten(file string) bool {
+// tryShared reports whether no run holds the lock of a file. Its error is that of a file system without locks, or of a missing file.
+var tryShared = func(file string) (bool, error) {
 	lock := flock.New(file, flock.SetFlag(os.O_RDONLY))
-	ok, err := lock.TryRLock()
-	_ = lock.Close()
-	return !ok && !errors.Is(err, fs.ErrNotExist)
+	defer lock.Close()
+	return lock.TryRLock()
 }

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
 )
 
@@ -109,7 +111,7 @@ func (s *saver) write(snap *snapshot) (err error) {
 			err = fmt.Errorf("checkpoint %s of round %d: %w", s.path, snap.round, err)
 		}
 	}()
-	if err := s.log.Sync(); err != nil {
+	if err := errors.Join(s.held(), s.log.Sync()); err != nil {
 		return err
 	}
 	f, err := os.Create(s.path + newSuffix)
@@ -119,7 +121,7 @@ func (s *saver) write(snap *snapshot) (err error) {
 	if err = encode(f, s.run, snap); err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Close(), s.held()); err != nil {
 		return err
 	}
 	if err := os.Rename(s.path, s.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,6 +136,33 @@ func (s *saver) write(snap *snapshot) (err error) {
 	}
 	_ = folder.Sync() // not every file system supports it
 	return folder.Close()
+}
+
+// guards has conditions by paths of checkpoints.
+var guards sync.Map
+
+// Guard lets a checkpoint be written only while held returns nil, until release is called.
+func Guard(path string, held func() error) (release func()) {
+	guards.Store(path, held)
+	return func() { guards.Delete(path) }
+}
+
+func (s *saver) held() error {
+	if held, ok := guards.Load(s.path); ok {
+		return held.(func() error)()
+	}
+	return nil
+}
+
+// Own copies the rounds of a checkpoint, if there is one, into a new file in their place: a process that has lost its run, or a server
+// that remembers the lock of a dead one, may still have the old file.
+func Own(path string) error {
+	f, err := os.Open(path + roundsSuffix)
+	if err != nil {
+		return nil // none, or what Open will refuse
+	}
+	defer f.Close()
+	return file.Stream(f.Name(), func(w io.Writer) error { _, err := io.Copy(w, f); return err })
 }
 
 // finishRotation completes a rotation that was killed between its two renames.

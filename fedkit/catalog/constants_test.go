@@ -6,11 +6,14 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,65 +21,68 @@ import (
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
-var update = flag.Bool("update", false, "write comments.json")
+var update = flag.Bool("update", false, "write constants.json")
 
 // packages are the folders of the catalog's components.
 var packages = []string{"datasets", "datasets/partition", "fedkit", "fedkit/aggregate", "fedkit/attack", "fedkit/catalog", "fedkit/cluster", "fedkit/examples",
 	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/sim", "fedkit/strategy", "fedkit/weights"}
 
-// The comments equal those of the sources.
-func TestCommentsAreCurrent(t *testing.T) {
-	l := library{}
+// The names of constants are those of the sources.
+func TestConstantsAreCurrent(t *testing.T) {
+	all, used := library{}, library{}
 	for _, folder := range packages {
-		l.readFolder(filepath.Join("..", "..", filepath.FromSlash(folder)))
+		all.readFolder(filepath.Join("..", "..", filepath.FromSlash(folder)))
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "\t")
-	expect.OK(t, e.Encode(l.listed()))
-	if *update {
-		expect.OK(t, os.WriteFile("comments.json", b.Bytes(), 0o644))
-	} else if !bytes.Equal(b.Bytes(), commentsFile) {
-		t.Error("comments.json is not what the sources say: go test ./fedkit/catalog -run Comments -update")
-	}
-}
-
-// listed returns the catalog's texts: the comments of its components, and those of their options and of a run's.
-func (l library) listed() library {
-	few := library{}
 	for _, k := range kinds {
 		for _, v := range k.values {
-			t := reflect.TypeOf(v)
-			few.take(l, t)
-			few.at(nameOf(t)).Doc = l.at(nameOf(t)).Doc
+			used.take(all, reflect.TypeOf(v))
 		}
 	}
-	few.take(l, reflect.TypeFor[fedkit.Options]())
-	maps.DeleteFunc(few, func(name string, s *said) bool {
-		_, own, _ := strings.Cut(name, ".")
-		return !ast.IsExported(own) && s.Fields == nil
-	})
-	return few
+	used.take(all, reflect.TypeFor[fedkit.Options]())
+	b := append(expect.Value(json.MarshalIndent(used, "", "\t"))(t), '\n')
+	if *update {
+		expect.OK(t, os.WriteFile("constants.json", b, 0o644))
+	} else if !bytes.Equal(b, constantsFile) {
+		t.Error("constants.json is not what the sources say: go test ./fedkit/catalog -run Constants -update")
+	}
 }
 
-// take copies the comments on a type's options from all.
+// take copies the constants of a type's options from all.
 func (l library) take(all library, t reflect.Type) {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if names := all.at(t.String()).Constants; names != nil {
-		l.at(t.String()).Constants = names
+	if names := all[t.String()]; names != nil {
+		l[t.String()] = names
 	}
 	for _, f := range fields(t) {
-		name := holder(t, f).String()
-		if said := all.at(name).Fields[f.Name]; said != "" {
-			if l.at(name).Fields == nil {
-				l.at(name).Fields = map[string]string{}
-			}
-			l.at(name).Fields[f.Name] = said
-		}
 		l.take(all, f.Type)
+	}
+}
+
+var (
+	inParentheses = regexp.MustCompile(`\([^()]*(arXiv|et al\.)[^()]*\)`)
+	names         = regexp.MustCompile(`(?m)^Source: |arXiv \d{4}\.\d{4,5}`)
+)
+
+// Nearly every algorithm of the field names its paper. Those that do not are fedkit's own or need none.
+func TestStrategiesNameTheirPaper(t *testing.T) {
+	docs := map[string]string{}
+	for _, folder := range []string{"examples", "strategy"} {
+		for _, path := range expect.Value(filepath.Glob(filepath.Join("..", folder, "*.go")))(t) {
+			for _, d := range expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t).Decls {
+				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+					docs[folder+"."+g.Specs[0].(*ast.TypeSpec).Name.Name] = g.Doc.Text()
+				}
+			}
+		}
+	}
+	without := []string{"AdaptiveClustering", "FedMiddleAvg", "FedPRISM", "LocalOnly", "SmartFedProx"}
+	for _, s := range Kinds()[0].Components() {
+		doc := docs[s.Type()]
+		if named := names.MatchString(doc) || inParentheses.MatchString(strings.ReplaceAll(doc, "\n", " ")); doc == "" || named == slices.Contains(without, s.Name) {
+			t.Errorf("%s: %q", s.Name, doc)
+		}
 	}
 }
 

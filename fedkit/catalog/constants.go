@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	_ "embed"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"sync"
+)
+
+// library has the names of the constants 0, 1, … of enumerations, by their names with packages: "selection.Score".
+type library map[string][]string
+
+// constantsFile is the library of the catalog. A test writes it, and fails if it differs from the sources.
+//
+//go:embed constants.json
+var constantsFile []byte
+
+// shipped reads the library, once.
+var shipped = sync.OnceValue(func() (l library) {
+	if err := json.Unmarshal(constantsFile, &l); err != nil {
+		panic(err) // a test has read it
+	}
+	return l
+})
+
+// readFolder reads the sources of a package. Files that cannot be read are left out.
+func (l library) readFolder(folder string) {
+	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
+	for _, path := range paths {
+		if f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution); err == nil {
+			l.read(f)
+		}
+	}
+}
+
+func (l library) read(f *ast.File) {
+	for _, d := range f.Decls {
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
+			l.enumeration(f.Name.Name+".", d)
+		}
+	}
+}
+
+// enumeration reads typed constants that count from 0: Stop NotFinite = iota, Skip.
+func (l library) enumeration(pkg string, d *ast.GenDecl) {
+	first := d.Specs[0].(*ast.ValueSpec)
+	t, named := first.Type.(*ast.Ident)
+	if !named || len(first.Values) != 1 {
+		return
+	}
+	if iota, ok := first.Values[0].(*ast.Ident); !ok || iota.Name != "iota" {
+		return
+	}
+	for _, s := range d.Specs {
+		l[pkg+t.Name] = append(l[pkg+t.Name], s.(*ast.ValueSpec).Names[0].Name)
+	}
+}
