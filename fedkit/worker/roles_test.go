@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	default:
 		faulty(role)
 	}
-	if os.Getenv("GOMLX_BACKEND")+os.Getenv("PJRT_PLUGIN_LIBRARY_PATH")+os.Getenv("XLA_FLAGS") == "" { // most of the time would be XLA's
+	if os.Getenv("GOMLX_BACKEND")+os.Getenv("PJRT_PLUGIN_LIBRARY_PATH")+os.Getenv("XLA_FLAGS")+os.Getenv("FEDKIT_SSH") == "" { // the time would be XLA's
 		must.M(os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"))
 	}
 	worker.KeepAll()

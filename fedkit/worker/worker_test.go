@@ -245,6 +245,7 @@ func TestCanceled(t *testing.T) {
 
 // Commands that do not become workers: what the error says besides the command.
 func TestBadCommands(t *testing.T) {
+	t.Parallel()
 	var group sync.WaitGroup
 	for command, words := range map[string][]string{
 		"/nonexistent/fedkit-worker --gpu 0":        {"not found", "try it in a terminal: it must ask nothing, and first write"},
@@ -264,11 +265,13 @@ func TestBadCommands(t *testing.T) {
 			expect.Error(t, append(words, "worker: worker 1, "+command)...)(worker.Start(t.Context(), command))
 		})
 	}
-	group.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	expect.Error(t, "worker 1, sleep 1000 has not started in time", "does it wait for a password, or in a queue?")(worker.Start(ctx, "sleep 1000"))
+	group.Go(func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		expect.Error(t, "worker 1, sleep 1000 has not started in time", "does it wait for a password, or in a queue?")(worker.Start(ctx, "sleep 1000"))
+	})
 	expect.Error(t, "they round differently, so use those of one kind", "--xla_cpu_enable_fast_min_max=true")(worker.Start(t.Context(), as(), "XLA_FLAGS=--xla_cpu_enable_fast_min_max=true "+as()))
+	group.Wait()
 }
 
 // What Start, Local, runs and the command refuse.
