@@ -28,14 +28,15 @@ var silence = 30 * time.Second
 
 // process is a worker, as this process sees it.
 type process struct {
-	name  string
-	ctx   context.Context // until it is lost, whose cause says why
-	lose  context.CancelCauseFunc
-	ended chan struct{} // closed once its process has ended
-	hello *hello
-	ready chan struct{} // closed once hello is there
-	life  *time.Timer   // loses it, once it had a call
-	used  atomic.Bool   // it had a call
+	name    string
+	ctx     context.Context // until it is lost, whose cause says why
+	lose    context.CancelCauseFunc
+	ended   chan struct{} // closed once its process has ended
+	hello   *hello
+	ready   chan struct{} // closed once hello is there
+	life    *time.Timer   // loses it, once it had a call and was silent for so long
+	silence time.Duration
+	used    atomic.Bool // it had a call
 
 	trying atomic.Int32 // calls of programs that nobody has answered yet, also once it is lost
 	out    sender
@@ -98,9 +99,9 @@ func begin(ctx context.Context, name string, cmd *exec.Cmd) (*process, error) {
 }
 
 func newProcess(ctx context.Context, name string) *process {
-	p := &process{name: name, ended: make(chan struct{}), ready: make(chan struct{}), sending: make(chan struct{}, 1), has: map[string]bool{}, waiting: map[uint64]*request{}}
+	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), sending: make(chan struct{}, 1), has: map[string]bool{}, waiting: map[uint64]*request{}}
 	p.ctx, p.lose = context.WithCancelCause(ctx)
-	p.life = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", silence)) })
+	p.life = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", p.silence)) })
 	p.life.Stop()
 	return p
 }
@@ -137,7 +138,7 @@ type living struct {
 
 func (l living) Read(b []byte) (int, error) {
 	if l.used.Load() {
-		l.life.Reset(silence)
+		l.life.Reset(l.silence)
 	}
 	return l.Reader.Read(b)
 }
@@ -231,7 +232,7 @@ func (p *process) drop(name string) {
 // ask sends a call with what it needs and the worker lacks, and waits for the answer.
 func (p *process) ask(ctx context.Context, asked *request) (a answer, err error) {
 	if p.used.CompareAndSwap(false, true) {
-		p.life.Reset(silence)
+		p.life.Reset(p.silence)
 	}
 	r := *asked // another worker may be asked before this one stops answering
 	r.answer = make(chan answer, 1)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/worker"
 	"github.com/janpfeifer/must"
 	"golang.org/x/sys/unix"
@@ -32,9 +33,12 @@ func TestMain(m *testing.M) {
 	default:
 		faulty(role)
 	}
+	if os.Getenv("GOMLX_BACKEND")+os.Getenv("PJRT_PLUGIN_LIBRARY_PATH")+os.Getenv("XLA_FLAGS")+os.Getenv("FEDKIT_SSH") == "" { // the time would be XLA's
+		must.M(os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"))
+	}
 	worker.KeepAll()
 	from, to := must.M2(os.Pipe())
-	go heard.listen(from, os.Stderr)
+	go func(shown io.Writer) { _, _ = io.Copy(io.MultiWriter(&heard, shown), from) }(os.Stderr)
 	os.Stderr = to
 	syscall.Exit(m.Run())
 }
@@ -47,16 +51,20 @@ func as(role ...any) string {
 	return fmt.Sprintf("%s='%s' exec '%s'", roleVariable, strings.TrimSpace(fmt.Sprintln(role...)), must.M1(os.Executable()))
 }
 
+// start starts commands, which end with the test.
+func start(t *testing.T, commands ...string) *worker.Workers {
+	t.Helper()
+	w := expect.Value(worker.Start(t.Context(), commands...))(t)
+	t.Cleanup(w.Close)
+	return w
+}
+
 // heard is what this process has written to standard error.
 var heard ear
 
 type ear struct {
 	mu   sync.Mutex
 	said string
-}
-
-func (e *ear) listen(from io.Reader, to io.Writer) {
-	_, _ = io.Copy(io.MultiWriter(e, to), from)
 }
 
 func (e *ear) Write(b []byte) (int, error) {
@@ -72,12 +80,9 @@ func says(t *testing.T, words ...string) {
 	wait(t, strings.Join(words, " … "), func() bool {
 		heard.mu.Lock()
 		defer heard.mu.Unlock()
-		for line := range strings.Lines(heard.said) {
-			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(strings.SplitAfter(heard.said, "\n"), func(line string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
+		})
 	})
 }
 
@@ -91,27 +96,34 @@ func wait(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// gone reports whether a process has ended, whether or not anybody has asked for its status.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return syscall.Kill(pid, 0) == syscall.ESRCH || err == nil && strings.Contains(string(stat), ") Z ")
+}
+
 // message is what a worker is sent or sends.
 type message struct {
 	head map[string]any
 	data []byte
 }
 
-// raw is a message with a length of its head that may be wrong.
-func raw(length uint64, size uint64, rest string) []byte {
-	return append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, length), size), rest...)
+// raw is a message whose lengths may be wrong.
+func raw(head, size int, rest string) []byte {
+	return append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(head)), uint64(size)), rest...)
 }
 
-func (m message) bytes() []byte {
+// pass is a message as it is; more come.
+func pass(m message) (b []byte, more bool) {
 	head := must.M1(json.Marshal(m.head))
-	return raw(uint64(len(head)), uint64(len(m.data)), string(head)+string(m.data))
+	return raw(len(head), len(m.data), string(head)+string(m.data)), true
 }
 
 // relay passes messages on, each as the bytes that change returns for it, until that says that it was the last.
 func relay(from io.Reader, to io.Writer, change func(m message) (b []byte, more bool)) {
 	defer syscall.Exit(1)
+	var lengths [16]byte
 	for more := true; more; {
-		var lengths [16]byte
 		if _, err := io.ReadFull(from, lengths[:]); err != nil {
 			return
 		}
@@ -137,19 +149,19 @@ func faulty(role []string) {
 	outside, input := os.NewFile(uintptr(must.M1(unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3))), "output"), os.Stdin
 	must.M(unix.Dup2(int(out.Fd()), 1))
 	os.Stdin = in
-	pass := func(m message) ([]byte, bool) { return m.bytes(), true }
 	asked, answered := pass, pass
 	switch role[0] {
 	case "cut": // after so many bytes
+		answered = nil
 		go func() {
 			_, _ = io.CopyN(outside, fromServer, int64(number))
 			syscall.Exit(1)
 		}()
 	case "slow": // so many bytes in a millisecond
+		answered = nil
 		go func() {
-			for {
+			for ; ; time.Sleep(time.Millisecond) {
 				_, _ = io.CopyN(outside, fromServer, int64(number))
-				time.Sleep(time.Millisecond)
 			}
 		}()
 	case "die": // with so many calls
@@ -157,30 +169,19 @@ func faulty(role []string) {
 			if m.head["Program"] != nil {
 				number--
 			}
-			return m.bytes(), number > 0
+			return nil, number > 0
 		}
 	case "deadly": // so that a program which has this number kills the worker
-		asked = func(m message) ([]byte, bool) { return m.bytes(), !strings.Contains(string(m.data), role[1]) }
-	case "no": // hello, or no slots in it
-		answered = func(m message) ([]byte, bool) {
-			if hello, is := m.head["Hello"].(map[string]any); is && role[1] == "slots" {
-				hello["Slots"] = 0
-			} else if is {
-				return nil, true
-			}
-			return m.bytes(), true
-		}
+		asked = func(m message) ([]byte, bool) { return nil, !strings.Contains(string(m.data), role[1]) }
 	default:
-		lie := lies[strings.Join(role, " ")]
-		answered = func(m message) ([]byte, bool) {
-			if m.head["Results"] == nil {
-				return pass(m)
-			}
-			return lie.tell(m)
-		}
+		answered = lies[strings.Join(role, " ")].tell
 	}
-	go relay(input, toServer, asked)
-	if role[0] != "cut" && role[0] != "slow" {
+	go relay(input, toServer, func(m message) (b []byte, more bool) {
+		_, more = asked(m)
+		b, _ = pass(m)
+		return b, more
+	})
+	if answered != nil {
 		go func() {
 			_, _ = io.CopyN(outside, fromServer, int64(len("fedkit-worker 5\n")))
 			relay(fromServer, outside, answered)

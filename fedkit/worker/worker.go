@@ -129,11 +129,16 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 	for _, p := range w.all {
 		select {
 		case <-p.ready:
+		case <-waiting.Done():
 		case <-p.ctx.Done():
+			if waiting.Err() != nil { // as well
+				break
+			}
 			<-p.ended // with what it said
 			return w, fmt.Errorf("%w; try it in a terminal: it must ask nothing, and first write %q", p.lost(), strings.TrimSpace(magic))
-		case <-waiting.Done():
-			return w, fmt.Errorf("%s has not started in time: %w; does it wait for a password, or in a queue? Give ctx a later deadline", p.name, waiting.Err())
+		}
+		if err := waiting.Err(); err != nil {
+			return w, fmt.Errorf("%s has not started in time: %w; does it wait for a password, or in a queue? Give ctx a later deadline", p.name, err)
 		}
 		if is := w.all[0].hello.Kind; p.hello.Kind != is {
 			return w, fmt.Errorf("%s is a %v, and %s a %v: they round differently, so use those of one kind", w.all[0].name, is, p.name, p.hello.Kind)
