@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -87,7 +88,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	c.frame.Program = source.Hash
 	c.objects = append(c.objects, object{source.Hash, func() ([]byte, error) { return source.Text, nil }})
 	for _, s := range source.Results {
-		c.want = append(c.want, result{Type: s.DType, Dims: s.Dimensions})
+		c.want = append(c.want, result{Type: dtype(s.DType), Dims: s.Dimensions})
 	}
 	c.size = keep(c.want, back)
 	return c, nil
@@ -95,7 +96,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 
 // add adds an argument to the frame.
 func (c *call) add(s shapes.Shape, parts ...part) {
-	c.frame.Args = append(c.frame.Args, arg{s.DType, slices.Clone(s.Dimensions), parts})
+	c.frame.Args = append(c.frame.Args, arg{dtype(s.DType), slices.Clone(s.Dimensions), parts})
 }
 
 // argument adds an argument: one on the device is sent once, any other with the frame.
@@ -221,8 +222,8 @@ func (c *call) results(a answer) (values []engine.Value, err error) {
 			values = append(values, c.keep(i))
 			continue
 		}
-		n := xla.Bytes(r.Type, r.Dims)
-		t, err := xla.FromBytes(a.data[:n], r.Type, r.Dims)
+		n := xla.Bytes(dtypes.DType(r.Type), r.Dims)
+		t, err := xla.FromBytes(a.data[:n], dtypes.DType(r.Type), r.Dims)
 		if err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
 		}
@@ -296,7 +297,7 @@ type kept struct {
 
 // keep returns a result that the worker keeps until it is freed, fetched or garbage.
 func (c *call) keep(i int) *kept {
-	k := &kept{call: c, index: i, shape: shapes.Make(c.want[i].Type, c.want[i].Dims...)}
+	k := &kept{call: c, index: i, shape: shapes.Make(dtypes.DType(c.want[i].Type), c.want[i].Dims...)}
 	runtime.AddCleanup(k, c.Workers.drop, k.name())
 	if c.kept.Add(int64(k.shape.ByteSize())) > int64(max(1, c.Workers.Concurrency()))*collectAfter {
 		c.kept.Store(0)

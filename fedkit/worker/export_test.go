@@ -24,7 +24,7 @@ func Silence(d time.Duration) (mend func()) {
 func Received(b []byte) (size uint64, failed bool, err error) {
 	f, size, err := receive(bytes.NewReader(b))
 	if err == nil {
-		err = f.check([]result{{Type: dtypes.Float32, Dims: []int{}}, {Type: dtypes.Float32, Dims: []int{2, 2}, Kept: true}}, 4, size)
+		err = f.check([]result{{Type: dtype(dtypes.Float32), Dims: []int{}}, {Type: dtype(dtypes.Float32), Dims: []int{2, 2}, Kept: true}}, 4, size)
 	}
 	return size, f != nil && f.Error != "", err
 }

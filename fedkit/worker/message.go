@@ -42,9 +42,14 @@ type hello struct {
 	Kind  Kind
 }
 
+// dtype is a type of numbers, which JSON has as a number itself.
+type dtype dtypes.DType
+
+func (d dtype) String() string { return dtypes.DType(d).String() }
+
 // arg is an argument: the bytes of its parts, one after the other.
 type arg struct {
-	Type  dtypes.DType
+	Type  dtype
 	Dims  []int
 	Parts []part
 }
@@ -58,7 +63,7 @@ type part struct {
 
 // result is a result of a program, kept by the worker as its resultName or among the bytes.
 type result struct {
-	Type dtypes.DType
+	Type dtype
 	Dims []int
 	Kept bool
 }
@@ -69,7 +74,7 @@ func resultName(call uint64, i int) string { return fmt.Sprint(call, "/", i) }
 func keep(results []result, back int) (size int) {
 	for i := range results {
 		r := &results[i]
-		if n := xla.Bytes(r.Type, r.Dims); n > back-size {
+		if n := xla.Bytes(dtypes.DType(r.Type), r.Dims); n > back-size {
 			r.Kept = true
 		} else {
 			size += n

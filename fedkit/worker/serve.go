@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -217,7 +218,7 @@ func (s *server) arguments(args []arg, inline []byte) (buffers []*xla.Buffer, er
 				return nil, err
 			}
 			if t.buffer == nil {
-				if t.buffer, err = s.client.Put(t.data, a.Type, a.Dims); err != nil {
+				if t.buffer, err = s.client.Put(t.data, dtypes.DType(a.Type), a.Dims); err != nil {
 					return nil, err
 				}
 				t.data = nil
@@ -227,7 +228,7 @@ func (s *server) arguments(args []arg, inline []byte) (buffers []*xla.Buffer, er
 		if parts == nil {
 			continue
 		}
-		b, err := s.client.Put(slices.Concat(parts...), a.Type, a.Dims)
+		b, err := s.client.Put(slices.Concat(parts...), dtypes.DType(a.Type), a.Dims)
 		if err != nil {
 			return nil, err
 		}
@@ -249,11 +250,11 @@ func (s *server) run(f, answer *frame, program *thing, buffers []*xla.Buffer) er
 		return err
 	}
 	for _, b := range out {
-		var r result
-		if r.Type, r.Dims, err = b.Shape(); err != nil {
+		t, dims, err := b.Shape()
+		if err != nil {
 			return err
 		}
-		answer.Results = append(answer.Results, r)
+		answer.Results = append(answer.Results, result{Type: dtype(t), Dims: dims})
 	}
 	keep(answer.Results, f.Back)
 	for i, b := range out {

@@ -77,7 +77,7 @@ func same(t *testing.T, name string, w *worker.Workers, given ...fedkit.Strategy
 }
 
 // local starts n workers, which end with the test.
-func local(t *testing.T, n int) *worker.Workers {
+func local(t testing.TB, n int) *worker.Workers {
 	t.Helper()
 	w := expect.Value(worker.Local(t.Context(), n))(t)
 	t.Cleanup(w.Close)
