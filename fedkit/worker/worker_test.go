@@ -276,8 +276,9 @@ func TestBadCommands(t *testing.T) {
 
 // What Start, Local, runs and the command refuse.
 func TestBadInput(t *testing.T) {
-	expect.Refused(t, "ctx = nil: must be a context")(worker.Start(nil, "true")) //nolint:staticcheck // it is the mistake
-	expect.Refused(t, "ctx = nil: must be a context")(worker.Local(nil, 1))      //nolint:staticcheck // it is the mistake
+	var nothing context.Context
+	expect.Refused(t, "ctx = nil: must be a context")(worker.Start(nothing, "true"))
+	expect.Refused(t, "ctx = nil: must be a context")(worker.Local(nothing, 1))
 	expect.Refused(t, "commands = none: must be at least one")(worker.Start(t.Context()))
 	expect.Refused(t, `commands[1] = " ": must be a command`)(worker.Start(t.Context(), "true", " "))
 	for _, n := range []int{-1, 0, 1025} {
