@@ -8,9 +8,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
-	"fedkit.example/fedkit/experiment"
 	"fedkit.example/fedkit/model"
-	"fedkit.example/fedkit/plot"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 	"github.com/janpfeifer/must"
@@ -38,14 +36,6 @@ func Example() {
 	// 4 stored, 0 to run
 	// FedAvg, η 0.03: 3 rounds
 	// FedAvg, η 0.3: 3 rounds
-}
-
-// A cell submits what is missing to Slurm, and shows the runs as they come in. Run again, it follows the same jobs.
-func ExampleStudy_Submit() {
-	st := must.M1(must.M1(experiment.ReadGrid("notebooks/07_smart_selection.yaml")).Study("runs"))
-	st.Watch = plot.Live()
-	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm ~/fedkit notebooks/07_smart_selection.yaml"))
-	plot.Accuracy(runs.Histories()...).Show()
 }
 
 // A rate is chosen on validation rows, and reported on test rows, which had no part in the choice.

@@ -52,7 +52,8 @@ var thisKind = sync.OnceValues(func() (k Kind, err error) {
 // useGPU lets this process use one GPU, by its number among those that it may use.
 func useGPU(number int) error {
 	device := strconv.Itoa(number)
-	if may := strings.Split(os.Getenv("CUDA_VISIBLE_DEVICES"), ","); may[0] != "" {
+	if visible, limited := os.LookupEnv("CUDA_VISIBLE_DEVICES"); limited {
+		may := strings.FieldsFunc(visible, func(r rune) bool { return r == ',' })
 		if number >= len(may) {
 			return fmt.Errorf("--gpu %d: must be a GPU of CUDA_VISIBLE_DEVICES = %s, from 0", number, strings.Join(may, ","))
 		}

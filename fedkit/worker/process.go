@@ -153,7 +153,7 @@ func (p *process) Write(b []byte) (int, error) {
 		if !whole && len(line) < buffer {
 			return len(b), nil
 		}
-		said := text.Lines(string(line))
+		said := text.Lines(strings.TrimRight(string(line), "\r"))
 		p.said, p.line = append(p.said[max(0, len(p.said)-4):], said), rest
 		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimRight(said, "\n"))
 	}

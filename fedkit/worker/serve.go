@@ -34,6 +34,9 @@ func Command(args []string) int {
 		return 0
 	case err != nil:
 		return 2
+	case *gpu < -1:
+		fmt.Fprintf(os.Stderr, "fedkit-worker: --gpu %d: must be the number of a GPU, from 0\n", *gpu)
+		return 2
 	case flags.NArg() > 0:
 		fmt.Fprintf(os.Stderr, "fedkit-worker: argument %q: must be none; see --help\n", flags.Arg(0))
 		return 2
