@@ -94,9 +94,8 @@ const (
 // server is the state of a worker.
 type server struct {
 	sender
-	client  *xla.Client
-	slots   chan struct{} // a place for each program that runs at a time
-	dropped int           // bytes on the device since the last garbage collection
+	client *xla.Client
+	slots  chan struct{} // a place for each program that runs at a time
 
 	mu     sync.Mutex
 	things map[string]*thing // by name: arguments, programs and results
@@ -120,8 +119,10 @@ func (s *server) beat(kind Kind) {
 
 // thing is bytes, which are put on the device when they are an argument, or a program.
 type thing struct {
-	data   []byte
-	buffer *xla.Buffer
+	data    []byte
+	buffer  *xla.Buffer
+	users   int
+	dropped bool // the last user frees it
 
 	compiling sync.Mutex
 	program   *xla.Executable
@@ -153,14 +154,13 @@ func (s *server) read(from io.Reader) error {
 			s.store(f.Store, &thing{data: data})
 		}
 		if f.Program != "" {
-			buffers, err := s.arguments(f.Args, data) // before the next frame drops what it needs
-			program, errp := s.thing(f.Program)
+			things, err := s.arguments(f, data) // before the next frame drops some
 			go func() {
-				err = cmp.Or(err, errp)
 				a := &frame{ID: f.ID}
 				if err == nil {
-					err = s.run(f, a, program, buffers)
+					err = s.run(f, a, things)
 				}
+				s.release(things)
 				if err != nil {
 					a = &frame{ID: f.ID, Error: fmt.Sprintf("%.4000s", err.Error())}
 				}
@@ -176,75 +176,95 @@ func (s *server) store(name string, t *thing) {
 	s.things[name] = t
 }
 
-func (s *server) thing(name string) (*thing, error) {
+// use returns a thing, which is not freed before its release.
+func (s *server) use(name string) (*thing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.things[name]; t != nil {
-		return t, nil
+	t := s.things[name]
+	if t == nil {
+		return nil, fmt.Errorf("it has no %s", name)
 	}
-	return nil, fmt.Errorf("it has no %s", name)
+	t.users++
+	return t, nil
 }
 
-// drop forgets things. The device's memory is freed by finalizers, for which the collector sees no reason: it sees only small values.
+func (s *server) release(things []*thing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range things {
+		t.users--
+		t.free()
+	}
+}
+
+// drop forgets things.
 func (s *server) drop(names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, name := range names {
-		if t, _ := s.thing(name); t != nil && t.buffer != nil {
-			if dtype, dims, err := t.buffer.Shape(); err == nil {
-				s.dropped += xla.Bytes(dtype, dims)
-			}
+		if t := s.things[name]; t != nil {
+			t.dropped = true
+			t.free()
+			delete(s.things, name)
 		}
-		s.mu.Lock()
-		delete(s.things, name)
-		s.mu.Unlock()
-	}
-	if s.dropped > collectAfter {
-		s.dropped = 0
-		runtime.GC()
 	}
 }
 
-// arguments puts arguments on the device. One that is a single thing is there already, from its second use on.
-func (s *server) arguments(args []arg, inline []byte) (buffers []*xla.Buffer, err error) {
-	for _, a := range args {
+// free frees the memory on the device at once, so that the next call has it: new memory takes longer.
+func (t *thing) free() {
+	if t.dropped && t.users == 0 && t.buffer != nil {
+		t.buffer.Free()
+		t.buffer = nil
+	}
+}
+
+// arguments returns the program of a call and its arguments, on the device, until their release.
+func (s *server) arguments(f *frame, inline []byte) (all []*thing, err error) {
+	program, err := s.use(f.Program)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, program)
+	for _, a := range f.Args {
+		t := &thing{users: 1, dropped: true} // of this call alone
 		var parts [][]byte
 		for _, p := range a.Parts {
-			if p.Like > 0 {
+			switch {
+			case p.Like > 0:
 				parts = append(parts, parts[p.Like-1])
-				continue
-			}
-			if p.Name == "" {
+			case p.Name == "":
 				parts, inline = append(parts, inline[:p.Size]), inline[p.Size:]
-				continue
-			}
-			t, err := s.thing(p.Name)
-			if err != nil {
-				return nil, err
-			}
-			if t.buffer == nil {
-				if t.buffer, err = s.client.Put(t.data, dtypes.DType(a.Type), a.Dims); err != nil {
-					return nil, err
+			default:
+				if t, err = s.use(p.Name); err != nil {
+					return all, err
 				}
-				t.data = nil
+				parts = append(parts, t.data)
 			}
-			buffers = append(buffers, t.buffer)
 		}
-		if parts == nil {
-			continue
+		all = append(all, t)
+		if t.buffer == nil {
+			data := parts[0]
+			if len(parts) > 1 {
+				data = slices.Concat(parts...)
+			}
+			if t.buffer, err = s.client.Put(data, dtypes.DType(a.Type), a.Dims); err != nil {
+				return all, err
+			}
+			t.data = nil
 		}
-		b, err := s.client.Put(slices.Concat(parts...), dtypes.DType(a.Type), a.Dims)
-		if err != nil {
-			return nil, err
-		}
-		buffers = append(buffers, b)
 	}
-	return buffers, nil
+	return all, nil
 }
 
 // run runs a program once there is a slot. Its results are in the answer, or kept.
-func (s *server) run(f, answer *frame, program *thing, buffers []*xla.Buffer) error {
-	run, err := program.compiled(s.client)
+func (s *server) run(f, answer *frame, things []*thing) error {
+	run, err := things[0].compiled(s.client)
 	if err != nil {
 		return err
+	}
+	buffers := make([]*xla.Buffer, len(things)-1)
+	for i, t := range things[1:] {
+		buffers[i] = t.buffer
 	}
 	s.slots <- struct{}{}
 	out, err := run.Run(buffers...)
