@@ -246,11 +246,11 @@ func (w *Workers) alone() error {
 		}
 		why = fmt.Sprintf("this process rounds differently, as a %v", kind)
 	}
-	errs := make([]error, len(w.all))
-	for i, p := range w.all {
-		errs[i] = p.lost()
+	var lost []string
+	for _, p := range w.all {
+		lost = append(lost, p.lost().Error())
 	}
-	return fmt.Errorf("worker: no worker is left, and %s: %w", why, errors.Join(errs...))
+	return fmt.Errorf("worker: no worker is left, and %s: %s", why, strings.Join(lost, "; "))
 }
 
 // restartable is set if this program calls Main.
