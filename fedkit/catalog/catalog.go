@@ -1,4 +1,4 @@
-// Package catalog lists every ready-made component by name, such as strategies, aggregators and data sets, with its options.
+// Package catalog has a name for every ready-made component, such as strategies, aggregators and data sets.
 // Build makes one from its name and options, as given in a file or on a command line:
 //
 //	s, err := catalog.Build[fedkit.Strategy]("FedAvg Fraction=0.5 Local.LR=0.1 Aggregator=Krum Aggregator.F=2")
@@ -38,9 +38,6 @@ func (k Kind) Components() []Component { return slices.Clone(known.of(k)) }
 // Type returns the component's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
 func (t Component) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
 
-// Options returns what can be set, in the order of the fields.
-func (t Component) Options() []Option { return Options(reflect.TypeOf(t.zero)) }
-
 // new returns a new zero value; for a strategy, a pointer to one.
 func (t Component) new() reflect.Value {
 	v := reflect.ValueOf(t.zero)
@@ -77,25 +74,6 @@ func kindOf(field reflect.Type) (Kind, bool) {
 		}
 	}
 	return Kind{}, false
-}
-
-// Find returns the components of that name of all kinds; case, dashes and the package do not matter. The error for an unknown
-// name suggests the nearest one.
-func Find(name string, among ...Kind) ([]Component, error) {
-	var found []Component
-	var names []string
-	for _, k := range among {
-		for _, t := range k.Components() {
-			names = append(names, t.Name)
-			if t.named(name) {
-				found = append(found, t)
-			}
-		}
-	}
-	if found == nil {
-		return nil, unknown("name", name, "one that is listed", name, names)
-	}
-	return found, nil
 }
 
 // named reports whether the name stands for the component: "FedProx", "fed-prox", "strategy.FedProx", or as config.Of writes it.

@@ -1,24 +1,13 @@
 package catalog_test
 
 import (
-	"cmp"
-	"fmt"
 	"go/types"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
-	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/fedtest/expect"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -96,122 +85,4 @@ func load(t *testing.T) (exported map[string]types.Object, interfaces []*types.I
 		t.Fatalf("%d interfaces of %d kinds", len(interfaces), len(catalog.Kinds()))
 	}
 	return exported, interfaces
-}
-
-// Whatever can be set has a type that Build knows.
-func TestOptionsCanBeBuilt(t *testing.T) {
-	for _, k := range catalog.Kinds() {
-		for _, thing := range k.Components() {
-			options(thing.Options(), func(o catalog.Option) {
-				if strings.Contains(o.Type, ".") || strings.HasPrefix(o.Type, "func") {
-					t.Errorf("%s.%s is a %s, which Build cannot make", thing.Type(), o.Name, o.Type)
-				}
-			})
-		}
-	}
-}
-
-func options(all []catalog.Option, visit func(catalog.Option)) {
-	for _, o := range all {
-		if o.Options == nil {
-			visit(o)
-		}
-		options(o.Options, visit)
-	}
-}
-
-// Options have the types, ranges and defaults of their fields.
-func TestFindTellsOptions(t *testing.T) {
-	things, err := catalog.Find("fed-prox", catalog.Kinds()...)
-	if err != nil || len(things) != 1 {
-		t.Fatal(things, err)
-	}
-	prox := things[0]
-	if prox.Type() != "strategy.FedProx" || prox.Kind.Name != "strategy" {
-		t.Errorf("%s, a %s", prox.Type(), prox.Kind.Name)
-	}
-	byName := map[string]catalog.Option{}
-	for _, o := range prox.Options() {
-		byName[o.Name] = o
-	}
-	if want := (catalog.Option{Name: "Mu", Type: "float64", Default: "0.1", Range: "[0,inf)"}); !reflect.DeepEqual(byName["Mu"], want) {
-		t.Errorf("%+v, want %+v", byName["Mu"], want)
-	}
-	if byName["Selector"].Type != "selector" || byName["State"].Name != "" || byName["X"].Name != "" || len(byName["Local"].Options) < 7 {
-		t.Errorf("%+v", byName)
-	}
-}
-
-func TestFindSuggestsTheNearestName(t *testing.T) {
-	expect.Error(t, "did you mean Krum?")(catalog.Find("Kurm", catalog.Kinds()...))
-	if adams, err := catalog.Find("Adam", catalog.Kinds()...); err != nil || len(adams) != 2 {
-		t.Error(adams, err)
-	}
-}
-
-// The names of an enumeration are what its values print.
-func TestEnumerationsKnowTheirNames(t *testing.T) {
-	for name, tree := range map[string]string{"server.Adam": "Form", "selection.Hybrid": "By"} {
-		things := expect.Value(catalog.Find(name, catalog.Kinds()...))(t)
-		i := slices.IndexFunc(things[0].Options(), func(o catalog.Option) bool { return o.Name == tree })
-		names, ok := strings.CutPrefix(things[0].Options()[i].Type, "one of ")
-		if !ok {
-			t.Fatalf("%s.%s is %s", name, tree, things[0].Options()[i].Type)
-		}
-		for n := range strings.SplitSeq(names, ", ") {
-			v := build(t, things[0].Kind, fmt.Sprintf("%s %s=%s", name, tree, n))
-			got := fmt.Sprint(reflect.ValueOf(v).FieldByName(tree).Interface())
-			if !strings.EqualFold(got, n) {
-				t.Errorf("%s is %s", n, got)
-			}
-		}
-	}
-}
-
-func build(t *testing.T, k catalog.Kind, text string) (v any) {
-	t.Helper()
-	var err error
-	switch k.Name {
-	case "server optimizer":
-		v, err = catalog.Build[fedkit.ServerOptimizer](text)
-	case "selector":
-		v, err = catalog.Build[fedkit.Selector](text)
-	}
-	expect.OK(t, err)
-	return v
-}
-
-// Defaults are in tags alone, and within the ranges beside them.
-func TestDefaults(t *testing.T) {
-	numbers := 0
-	for _, k := range catalog.Kinds() {
-		for _, c := range k.Components() {
-			for _, o := range c.Options() {
-				if _, err := strconv.ParseFloat(o.Default, 64); err != nil {
-					continue
-				}
-				numbers++
-				f := reflect.StructField{Name: o.Name, Type: reflect.TypeFor[float64](), Tag: reflect.StructTag(fmt.Sprintf(`range:"%s"`, cmp.Or(o.Range, "(-inf,inf)")))}
-				v := reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem()
-				v.Field(0).SetFloat(expect.Value(strconv.ParseFloat(o.Default, 64))(t))
-				if err := config.CheckRanges(v.Interface()); err != nil {
-					t.Errorf("%s: the default: %v", c.Type(), err)
-				}
-			}
-		}
-	}
-	if numbers < 100 {
-		t.Errorf("%d defaults are numbers", numbers)
-	}
-	twice := regexp.MustCompile(`cmp\.Or\(\w+\.\w+, -?[0-9.e-]+\)`)
-	for _, root := range []string{"..", "../../datasets"} {
-		expect.OK(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-			if filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
-				if text := expect.Value(os.ReadFile(path))(t); twice.Match(text) {
-					t.Errorf("%s: %s: the default stands in the field's tag", path, twice.Find(text))
-				}
-			}
-			return err
-		}))
-	}
 }

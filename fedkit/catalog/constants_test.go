@@ -14,11 +14,15 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/server"
 )
 
 var update = flag.Bool("update", false, "write constants.json")
@@ -82,6 +86,76 @@ func TestStrategiesNameTheirPaper(t *testing.T) {
 		doc := docs[s.Type()]
 		if named := names.MatchString(doc) || inParentheses.MatchString(strings.ReplaceAll(doc, "\n", " ")); doc == "" || named == slices.Contains(without, s.Name) {
 			t.Errorf("%s: %q", s.Name, doc)
+		}
+	}
+}
+
+// Whatever can be set has a type that Build knows, and numbers have defaults in tags alone, within the ranges beside them.
+func TestOptionsCanBeBuilt(t *testing.T) {
+	numbers := 0
+	var visit func(path string, is reflect.Type)
+	visit = func(path string, is reflect.Type) {
+		if _, known := kindOf(is); known || constants(is) != nil || isText(is) || slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64, reflect.String}, is.Kind()) {
+			return
+		}
+		if is.Kind() == reflect.Slice {
+			visit(path, is.Elem())
+			return
+		}
+		if is.Kind() != reflect.Struct {
+			t.Errorf("%s is a %v, which Build cannot make", path, is)
+		}
+		for _, f := range fields(is) {
+			visit(path+"."+f.Name, f.Type)
+			if d, err := strconv.ParseFloat(f.Tag.Get("default"), 64); err == nil {
+				numbers++
+				f.Type, f.Index, f.PkgPath = reflect.TypeFor[float64](), nil, ""
+				v := reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem()
+				v.Field(0).SetFloat(d)
+				if err := config.CheckRanges(v.Interface()); err != nil {
+					t.Errorf("%s: the default: %v", path, err)
+				}
+			}
+		}
+	}
+	for _, k := range kinds {
+		for _, zero := range k.values {
+			is := reflect.TypeOf(zero)
+			if is.Kind() == reflect.Pointer {
+				is = is.Elem()
+			}
+			visit(is.String(), is)
+		}
+	}
+	if numbers < 100 {
+		t.Errorf("%d defaults are numbers", numbers)
+	}
+	twice := regexp.MustCompile(`cmp\.Or\(\w+\.\w+, -?[0-9.e-]+\)`)
+	for _, root := range []string{"..", "../../datasets"} {
+		expect.OK(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+				if text := expect.Value(os.ReadFile(path))(t); twice.Match(text) {
+					t.Errorf("%s: %s: the default stands in the field's tag", path, twice.Find(text))
+				}
+			}
+			return err
+		}))
+	}
+}
+
+// The names of an enumeration are what its values print.
+func TestEnumerationsKnowTheirNames(t *testing.T) {
+	for _, is := range []reflect.Type{reflect.TypeFor[server.Form](), reflect.TypeFor[selection.By]()} {
+		names := constants(is)
+		if len(names) < 2 {
+			t.Errorf("%v has the constants %v", is, names)
+		}
+		for i, name := range names {
+			v := reflect.New(is).Elem()
+			expect.OK(t, setBasic("", v, name))
+			if got := fmt.Sprint(v.Interface()); v.Int() != int64(i) || !strings.EqualFold(got, name) {
+				t.Errorf("%s is %s", name, got)
+			}
 		}
 	}
 }

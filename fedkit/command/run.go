@@ -39,8 +39,8 @@ type runCommand struct {
 func (*runCommand) Help() string {
 	var options []string
 	for _, o := range catalog.Options(reflect.TypeFor[fedkit.Options]()) {
-		if o.Name != "Watch" && o.Name != "Workers" {
-			options = append(options, o.Name)
+		if o != "Watch" && o != "Workers" {
+			options = append(options, o)
 		}
 	}
 	return `Each part is its name, followed by options. The options of a part of a part have paths:
