@@ -121,21 +121,9 @@ func (s *server) beat(kind Kind) {
 type thing struct {
 	data    []byte
 	buffer  *xla.Buffer
+	program func() (*xla.Executable, error)
 	users   int
 	dropped bool // the last user frees it
-
-	compiling sync.Mutex
-	program   *xla.Executable
-}
-
-// compiled returns the program of a thing.
-func (t *thing) compiled(client *xla.Client) (p *xla.Executable, err error) {
-	t.compiling.Lock()
-	defer t.compiling.Unlock()
-	if t.program == nil {
-		t.program, err = client.Compile(t.data)
-	}
-	return t.program, err
 }
 
 // read does what frames say, in their order; programs run concurrently.
@@ -224,6 +212,9 @@ func (s *server) arguments(f *frame, inline []byte) (all []*thing, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if text := program.data; program.program == nil {
+		program.program = sync.OnceValues(func() (*xla.Executable, error) { return s.client.Compile(text) })
+	}
 	all = append(all, program)
 	for _, a := range f.Args {
 		t := &thing{users: 1, dropped: true} // of this call alone
@@ -258,7 +249,7 @@ func (s *server) arguments(f *frame, inline []byte) (all []*thing, err error) {
 
 // run runs a program once there is a slot. Its results are in the answer, or kept.
 func (s *server) run(f, answer *frame, things []*thing) error {
-	run, err := things[0].compiled(s.client)
+	run, err := things[0].program()
 	if err != nil {
 		return err
 	}
