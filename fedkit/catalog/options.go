@@ -43,9 +43,6 @@ func constants(t reflect.Type) []string {
 	if t.PkgPath() == "" || t.Kind() != reflect.Int {
 		return nil
 	}
-	if names := shipped[t.String()]; names != nil {
-		return names
-	}
 	return known.constantsOf(t.String())
 }
 

@@ -25,12 +25,12 @@ import (
 func Register(components ...any) error { return known.register(components) }
 
 // known is all that has a name.
-var known registry
+var known = registry{own: shipped}
 
 type registry struct {
 	mu    sync.RWMutex
 	kinds map[string][]Component // by kind; nil before the first use
-	own   library                // of the packages of what was registered
+	own   library                // of the packages of all components
 }
 
 // of returns the components of a kind.
@@ -45,14 +45,11 @@ func (r *registry) of(k Kind) []Component {
 	return all[k.Name]
 }
 
-// constantsOf returns the names of the constants of an enumeration whose package registered something; nil for any other type.
+// constantsOf returns the names of the constants of an enumeration; nil for any other type.
 func (r *registry) constantsOf(name string) []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if own := r.own[name]; own != nil {
-		return own
-	}
-	return r.own["main."+name]
+	return slices.Concat(r.own[name], r.own["main."+name])
 }
 
 func (r *registry) register(components []any) error {
