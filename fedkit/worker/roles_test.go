@@ -37,11 +37,15 @@ func TestMain(m *testing.M) {
 		must.M(os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"))
 	}
 	worker.KeepAll()
+	syscall.Exit(m.Run())
+}
+
+// listen lets says know what this process writes to standard error from now on: go test -json sets os.Stderr after TestMain.
+var listen = sync.OnceFunc(func() {
 	from, to := must.M2(os.Pipe())
 	go func(shown io.Writer) { _, _ = io.Copy(io.MultiWriter(&heard, shown), from) }(os.Stderr)
 	os.Stderr = to
-	syscall.Exit(m.Run())
-}
+})
 
 // as is the command of a worker with a role; without one, it is an honest one.
 func as(role ...any) string {
@@ -54,6 +58,7 @@ func as(role ...any) string {
 // start starts commands, which end with the test.
 func start(t *testing.T, commands ...string) *worker.Workers {
 	t.Helper()
+	listen()
 	w := expect.Value(worker.Start(t.Context(), commands...))(t)
 	t.Cleanup(w.Close)
 	return w

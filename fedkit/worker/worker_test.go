@@ -79,6 +79,7 @@ func same(t *testing.T, name string, w *worker.Workers, given ...fedkit.Strategy
 // local starts n workers, which end with the test.
 func local(t testing.TB, n int) *worker.Workers {
 	t.Helper()
+	listen()
 	w := expect.Value(worker.Local(t.Context(), n))(t)
 	t.Cleanup(w.Close)
 	return w
@@ -216,6 +217,7 @@ func plus(name string, b float64) *xla.Program {
 
 // A canceled run leaves workers to others. It does not wait for one that does nothing, until that is lost, nor to send it something.
 func TestCanceled(t *testing.T) {
+	listen()
 	w := local(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	expect.Error(t, context.Canceled.Error())(fedkit.Run(ctx, twelve(), noticed(cancel), fedkit.Options{Rounds: 100, Workers: w}))
@@ -245,6 +247,7 @@ func TestCanceled(t *testing.T) {
 
 // Commands that do not become workers: what the error says besides the command.
 func TestBadCommands(t *testing.T) {
+	listen()
 	t.Parallel()
 	var group sync.WaitGroup
 	for command, words := range map[string][]string{
@@ -276,6 +279,7 @@ func TestBadCommands(t *testing.T) {
 
 // What Start, Local, runs and the command refuse.
 func TestBadInput(t *testing.T) {
+	listen()
 	var nothing context.Context
 	expect.Refused(t, "ctx = nil: must be a context")(worker.Start(nothing, "true"))
 	expect.Refused(t, "ctx = nil: must be a context")(worker.Local(nothing, 1))
@@ -315,6 +319,7 @@ func TestBadInput(t *testing.T) {
 
 // Workers need no disk. What they write is shown with their name, also long lines and those without an end.
 func TestSurroundings(t *testing.T) {
+	listen()
 	plugin := filepath.Dir(must.M1(xla.NewClient()).Plugin())
 	w := start(t, "HOME=/proc TMPDIR=/proc FEDKIT_PROGRAMS=/proc PJRT_PLUGIN_LIBRARY_PATH="+plugin+" "+as()+" 2>/dev/full",
 		"echo a word >&2; head -c 100000 /dev/zero | tr '\\0' x >&2; printf 'no end' >&2; "+as())
