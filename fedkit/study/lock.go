@@ -49,7 +49,7 @@ type holder struct {
 	Host  string `json:"host"`
 	PID   int    `json:"pid"`
 	Token string `json:"token"`           // of this lock alone
-	Boot  string `json:"boot,omitempty"`  // of the machine, anew each time that it starts
+	Boot  string `json:"boot,omitempty"`  // of the machine, a new one each time that it starts
 	Space string `json:"space,omitempty"` // the process table that has the PID: a container may have its own
 	Began string `json:"began,omitempty"` // when the process started
 }

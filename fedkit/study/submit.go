@@ -26,7 +26,7 @@ import (
 //
 // The command finds the absolute path of the folder in FEDKIT_STUDY_DIR. It must run the same study there, with --models if
 // Study.Models is set, and return once the jobs are submitted. What it prints is logged, and kept in the folder in a file
-// .submitted.NUMBER: while that is there, Submit follows these jobs, says so, and submits nothing. Remove the file to submit anew,
+// .submitted.NUMBER: while that is there, Submit follows these jobs, says so, and submits nothing. Remove the file to submit again,
 // for example if a time limit ended the jobs before all runs were stored. It is removed when the study is complete, and a study with
 // other runs has another one. Nor is anything submitted while other processes compute all that is missing.
 //
@@ -39,7 +39,7 @@ func (s *Study) Submit(ctx context.Context, command string) (Runs, error) {
 	case strings.TrimSpace(command) == "":
 		return nil, fmt.Errorf("study: %w", fedkit.Invalid("command", `""`, "one that starts jobs, such as sbatch"))
 	case s.Recompute:
-		return nil, fmt.Errorf("study: %w", fedkit.Invalid("Study.Recompute", true, "false in Submit: its command may compute anew (fedkit study run --again)"))
+		return nil, fmt.Errorf("study: %w", fedkit.Invalid("Study.Recompute", true, "false in Submit: its command may compute all again (fedkit study run --again)"))
 	}
 	return s.run(ctx, func(ctx context.Context, missing []*plan) error { return s.submit(ctx, command, missing) })
 }
@@ -55,7 +55,7 @@ func (s *Study) submit(ctx context.Context, command string, missing []*plan) err
 		return !slices.ContainsFunc(active, func(a Active) bool { return a.ID == p.ID })
 	})
 	if before, err := os.ReadFile(s.note()); err == nil {
-		s.sayf("submitted before: %s\nto submit anew, remove %s\n", strings.TrimSpace(string(before)), s.note())
+		s.sayf("submitted before: %s\nto submit again, remove %s\n", strings.TrimSpace(string(before)), s.note())
 	} else if !idle {
 		s.sayf("other processes compute all that is missing\n")
 	} else if err := s.start(ctx, command); err != nil {

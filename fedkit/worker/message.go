@@ -95,6 +95,9 @@ func (f *frame) check(want []result, bytes int, size uint64) error {
 	return nil
 }
 
+// buffer is how many bytes are read and written at a time.
+const buffer = 64 << 10
+
 // sender writes frames.
 type sender struct {
 	mu sync.Mutex

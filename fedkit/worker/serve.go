@@ -86,10 +86,8 @@ func serve(gpu int) error {
 	return err
 }
 
-const (
-	beat   = time.Second // between signs of life
-	buffer = 64 << 10    // bytes, for what is read and written
-)
+// beat is the time between signs of life.
+const beat = time.Second
 
 // server is the state of a worker.
 type server struct {
