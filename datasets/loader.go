@@ -184,6 +184,15 @@ func Names() []string {
 	return names
 }
 
+// Name is a data set by its name, one of Names, which is loaded when it is needed: Name("mnist"). Case does not matter.
+type Name string
+
+// Make loads the data set: see ByName.
+func (n Name) Make() (*Dataset, error) { return ByName(string(n)) }
+
+// Key is the name in small letters.
+func (n Name) Key() string { return strings.ToLower(string(n)) }
+
 // ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
 // "fashion-mnist" FashionMNIST, and so on for each of Names. Case does not matter. The error for an unknown name lists the
 // known ones.
