@@ -107,7 +107,7 @@ class Cells(unittest.TestCase):
         client = manager.client()
         client.start_channels()
         cls.addClassCleanup(client.stop_channels)
-        client.wait_for_ready(timeout=60)
+        client.wait_for_ready(timeout=600)
         return client
 
     @classmethod
@@ -122,7 +122,7 @@ class Cells(unittest.TestCase):
     @classmethod
     def run_cell(cls, source, kernel=None):
         cell = Cell()
-        (kernel or cls.kernel).execute_interactive(source, timeout=120, output_hook=cell.see)
+        (kernel or cls.kernel).execute_interactive(source, timeout=600, output_hook=cell.see)
         return cell
 
     def shows(self, source, text="", figure=False, kernel=None):
@@ -200,7 +200,7 @@ class Cells(unittest.TestCase):
         """As scripts run cells: the error itself has the hint."""
         kernel, said = self.start(FEDKIT_RAW_ERRORS="1"), []
         source = 'import "fedkit.example/fedkit/strategy"\n%%\nstrategy.FedAvg{Fracton: 0.5}'
-        kernel.execute_interactive(source, timeout=60, output_hook=lambda m: said.append(m["content"].get("evalue", "")))
+        kernel.execute_interactive(source, timeout=600, output_hook=lambda m: said.append(m["content"].get("evalue", "")))
         self.assertIn("did you mean Fraction?", "".join(said))
 
     def test_what_ended_a_cell(self):
@@ -251,10 +251,10 @@ class Cells(unittest.TestCase):
 
         def ask(request, marked, wanted):
             """Asks again while gopls starts. The cursor is at the bar."""
-            end, source = time.monotonic() + 60, marked.replace("|", "")
+            end, source = time.monotonic() + 600, marked.replace("|", "")
             while True:
                 begin = time.monotonic()
-                answer = getattr(kernel, request)(source, marked.index("|"), reply=True, timeout=60)["content"]
+                answer = getattr(kernel, request)(source, marked.index("|"), reply=True, timeout=600)["content"]
                 said = answer.get("data", {}).get("text/markdown", "") + " ".join(answer.get("matches", []))
                 if re.search(wanted, said, re.DOTALL):
                     return time.monotonic() - begin

@@ -168,7 +168,7 @@ def run(path, timeout):
             nb,
             kernel_name="fedkit",
             timeout=timeout,
-            startup_timeout=120,
+            startup_timeout=600,
             coalesce_streams=True,
             record_timing=False,
             on_cell_start=begin,

@@ -40,9 +40,9 @@ class Runs(unittest.TestCase):
                 started = psutil.Process(p.pid).children(recursive=True)
                 self.assertTrue(any(s.name().startswith("gonb_") for s in started), started)
                 p.send_signal(number)
-                said, _ = p.communicate(timeout=60)
+                said, _ = p.communicate(timeout=600)
                 self.assertEqual((128 + number, ""), (p.returncode, said))
-                self.assertEqual([], psutil.wait_procs(started, timeout=10)[1])
+                self.assertEqual([], psutil.wait_procs(started, timeout=300)[1])
                 self.assertEqual(["begun", "endless.ipynb"], sorted(os.listdir(folder)))
 
 
@@ -97,7 +97,7 @@ class SideBySide(unittest.TestCase):
         with locks.locked(self.copies):
             waits = self.start(WAITS)
             self.assertEqual("waiting\n", waits.stdout.readline())
-        self.assertEqual("begins\n", waits.communicate(timeout=60)[0])
+        self.assertEqual("begins\n", waits.communicate(timeout=600)[0])
 
     def test_what_killed_checks_leave_is_removed(self):
         with self.start(HOLDS) as killed, self.start(HOLDS) as alive:

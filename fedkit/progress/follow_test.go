@@ -91,10 +91,7 @@ func TestFollowEnd(t *testing.T) {
 
 // until retries until there is no error.
 func until[T any](ask func() (T, error)) (v T, err error) {
-	for range 200 {
-		if v, err = ask(); err == nil {
-			break
-		}
+	for v, err = ask(); err != nil; v, err = ask() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return v, err

@@ -41,7 +41,7 @@ var (
 
 // Patience is the debounce interval, in which further interrupts count as the first: a double click on the button, or an
 // interrupt that goes both to a notebook's kernel, which forwards it, and to the kernel's child processes.
-const Patience = 500 * time.Millisecond
+var Patience = 500 * time.Millisecond // a variable for the tests
 
 // debounce ignores interrupts for Patience.
 func debounce() {
