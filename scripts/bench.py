@@ -24,7 +24,7 @@ def peer(env, script, *more, rounds=None, under=()):
 
 
 def fedkit(task, n):
-    return [str(VENV / "bin" / "benchmark"), "-rounds", str(n), task]
+    return [str(ROOT / "scripts" / "malloc"), str(VENV / "bin" / "benchmark"), "-rounds", str(n), task]
 
 
 SYSTEMS = {

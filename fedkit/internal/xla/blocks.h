@@ -1,1 +1,0 @@
-void empty_blocks(void);
