@@ -6,4 +6,5 @@ import "fedkit.example/fedkit/study"
 // All are the studies, by the names of their notebooks.
 var All = []study.Named{
 	{Name: "19_machines", Plan: Machines},
+	{Name: "clusters", Plan: Clusters},
 }
