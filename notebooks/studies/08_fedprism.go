@@ -1,8 +1,6 @@
 package studies
 
 import (
-	"cmp"
-
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
@@ -30,7 +28,7 @@ func FedPRISM() study.Plan {
 	for _, images := range []int{10, 20, 40} {
 		for _, s := range withoutPRISM(local) {
 			for seed := range seeds(5) {
-				plan.add(world(32, images, 50, small, seed), s.name, s.strategy, options, seed, "part", "clusterers", "images", images)
+				plan.add(world(32, images, 50, small, seed), s, options, seed, "part", "clusterers", "images", images)
 			}
 		}
 		for _, s := range prisms(local) {
@@ -39,7 +37,7 @@ func FedPRISM() study.Plan {
 			for _, w := range []named{{"soft", &s.FedPRISM}, {"hard", &hard}} {
 				for seed := range seeds(5) {
 					labels := []any{"part", "clusterers", "images", images, "weights", w.name}
-					plan.add(world(32, images, 50, small, seed), s.name, w.strategy, options, seed, labels...)
+					plan.add(world(32, images, 50, small, seed), named{s.name, w.strategy}, options, seed, labels...)
 				}
 			}
 		}
@@ -56,7 +54,7 @@ func FedPRISM() study.Plan {
 			set    func(s *strategy.FedPRISM, x float64)
 		}{
 			{"m", []float64{2, 3}, func(s *strategy.FedPRISM, x float64) { s.M = int(x) }}, // 1 is above, as hard
-			{"α", []float64{0, 0.5, 0.75, 1}, func(s *strategy.FedPRISM, x float64) { s.Alpha = cmp.Or(x, fedkit.Zero) }},
+			{"α", []float64{0, 0.5, 0.75, 1}, func(s *strategy.FedPRISM, x float64) { s.Alpha = zero(x) }},
 			{"C", []float64{1, 5, 10, 30}, func(s *strategy.FedPRISM, x float64) { s.Every = int(x) }},
 			{"K", []float64{2, 3, 6, 8}, func(s *strategy.FedPRISM, x float64) { s.K, s.M = int(x), int(x) }},
 			{"R", []float64{0.25, 0.5, 0.75}, func(s *strategy.FedPRISM, x float64) { s.Fraction = x }},
@@ -65,7 +63,7 @@ func FedPRISM() study.Plan {
 				set := s.FedPRISM
 				knob.set(&set, x)
 				for seed := range seeds(5) {
-					plan.add(world(32, 20, 50, small, seed), s.name, &set, options, seed, "part", "knobs", "knob", knob.name, knob.name, x)
+					plan.add(world(32, 20, 50, small, seed), named{s.name, &set}, options, seed, "part", "knobs", "knob", knob.name, knob.name, x)
 				}
 			}
 		}
@@ -85,7 +83,7 @@ func FedPRISM() study.Plan {
 		for _, s := range all {
 			for seed := range seeds(5) {
 				options := fedkit.Options{Rounds: net.rounds, EvalEvery: 1}
-				plan.add(world(40, 1500, 250, net.model, seed), s.name, s.strategy, options, seed, "part", "all of MNIST", "net", net.name)
+				plan.add(world(40, 1500, 250, net.model, seed), s, options, seed, "part", "all of MNIST", "net", net.name)
 			}
 		}
 	}

@@ -7,6 +7,7 @@
 package studies
 
 import (
+	"cmp"
 	"iter"
 
 	"fedkit.example/datasets"
@@ -19,7 +20,23 @@ var All = []struct {
 	Name string
 	Plan func() study.Plan
 }{
+	{"03_server_optimizers", ServerOptimizers},
+	{"07_smart_selection", SmartSelection},
 	{"08_fedprism", FedPRISM},
+	{"09_fedclust", FedClust},
+	{"10_adaptive_clustering", AdaptiveClustering},
+	{"11_ifca", IFCA},
+	{"12_fedcluster", FedCluster},
+	{"13_fedsc", FedSC},
+	{"14_fedac", FedAC},
+	{"15_which_clustering", WhichClustering},
+	{"16_ccfl", CCFL},
+	{"17_fedeff", FedEff},
+	{"19_machines", Machines},
+	{"20_compare_all", CompareAll},
+	{"20_tuning", Tuning},
+	{"22_models", Models},
+	{"23_text", Text},
 }
 
 // The data sets of most studies.
@@ -28,6 +45,9 @@ const (
 	cifar  = datasets.Name("cifar-10")
 	digits = datasets.Name("digits")
 )
+
+// totals keeps no scores and results per client in the history.
+var totals = fedkit.Keep{Scores: fedkit.Never, Results: fedkit.Never}
 
 // named is a strategy with the name of its runs.
 type named struct {
@@ -39,9 +59,9 @@ type named struct {
 type list study.Plan
 
 // add adds a run. Labels are pairs of a key and a value.
-func (l *list) add(w study.World, name string, s fedkit.Strategy, o fedkit.Options, seed uint64, labels ...any) {
-	o.Name, o.Seed = name, seed
-	*l = append(*l, &study.Trial{World: w, Strategy: s, Options: o, Labels: labels})
+func (l *list) add(w study.World, s named, o fedkit.Options, seed uint64, labels ...any) {
+	o.Name, o.Seed = s.name, seed
+	*l = append(*l, &study.Trial{World: w, Strategy: s.strategy, Options: o, Labels: labels})
 }
 
 // seeds are 1 to n.
@@ -51,3 +71,6 @@ func seeds(n uint64) iter.Seq[uint64] {
 		}
 	}
 }
+
+// zero is x, or fedkit.Zero: in the options that it is for, 0 stands for a default.
+func zero(x float64) float64 { return cmp.Or(x, fedkit.Zero) }
