@@ -63,10 +63,9 @@ type summary struct {
 	BytesUp   int64          `json:"bytes_up"`
 	BytesDown int64          `json:"bytes_down"`
 	Stopped   bool           `json:"stopped"`
-	Error     string         `json:"error,omitempty"`
 }
 
-func summaryOf(h *fedkit.History, err error) summary {
+func summaryOf(h *fedkit.History) summary {
 	s := summary{Name: h.Name, Strategy: h.Config, Data: h.Data, Partition: h.Partition, Model: h.Model, Clients: h.Clients, Params: h.Params,
 		Seed: h.Seed, Device: h.Device, Rounds: len(h.Rounds), Accuracy: fedkit.Float(h.Accuracy()), Best: fedkit.Float(compare.Best.Of(h)[0]),
 		Seconds: h.Seconds(), Stopped: h.Stopped}
@@ -75,9 +74,6 @@ func summaryOf(h *fedkit.History, err error) summary {
 		s.BytesUp += r.BytesUp
 		s.BytesDown += r.BytesDown
 		s.Clock = r.Clock
-	}
-	if err != nil {
-		s.Error = err.Error()
 	}
 	return s
 }

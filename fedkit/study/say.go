@@ -124,9 +124,9 @@ func (p *plan) reason(stored Runs) string {
 }
 
 // first3 writes the first three lines.
-func first3(lines []string) string {
+func first3(lines []string, between string) string {
 	if len(lines) > 3 {
 		lines = append(slices.Clone(lines[:3]), fmt.Sprintf("and %d more", len(lines)-3))
 	}
-	return strings.Join(lines, ", ")
+	return strings.Join(lines, between)
 }

@@ -16,27 +16,35 @@ import (
 )
 
 // All are the studies, by the names of their notebooks.
-var All = []struct {
-	Name string
-	Plan func() study.Plan
-}{
-	{"03_server_optimizers", ServerOptimizers},
-	{"07_smart_selection", SmartSelection},
-	{"08_fedprism", FedPRISM},
-	{"09_fedclust", FedClust},
-	{"10_adaptive_clustering", AdaptiveClustering},
-	{"11_ifca", IFCA},
-	{"12_fedcluster", FedCluster},
-	{"13_fedsc", FedSC},
-	{"14_fedac", FedAC},
-	{"15_which_clustering", WhichClustering},
-	{"16_ccfl", CCFL},
-	{"17_fedeff", FedEff},
-	{"19_machines", Machines},
-	{"20_compare_all", CompareAll},
-	{"20_tuning", Tuning},
-	{"22_models", Models},
-	{"23_text", Text},
+var All = []study.Named{
+	{Name: "03_server_optimizers", Plan: ServerOptimizers},
+	{Name: "07_smart_selection", Plan: SmartSelection},
+	{Name: "08_fedprism", Plan: FedPRISM},
+	{Name: "09_fedclust", Plan: FedClust},
+	{Name: "10_adaptive_clustering", Plan: AdaptiveClustering},
+	{Name: "11_ifca", Plan: IFCA},
+	{Name: "12_fedcluster", Plan: FedCluster},
+	{Name: "13_fedsc", Plan: FedSC},
+	{Name: "14_fedac", Plan: FedAC},
+	{Name: "15_which_clustering", Plan: WhichClustering},
+	{Name: "16_ccfl", Plan: CCFL},
+	{Name: "17_fedeff", Plan: FedEff},
+	{Name: "19_machines", Plan: Machines},
+	{Name: "20_compare_all", Plan: CompareAll},
+	{Name: "20_tuning", Plan: Tuning},
+	{Name: "22_models", Plan: Models},
+	{Name: "23_text", Plan: Text},
+}
+
+// Full returns what has been computed of the study of this name: see study.Full. There are no runs of a name that is not in All; the
+// command that Found.String names says which ones are.
+func Full(name string) *study.Found {
+	for _, s := range All {
+		if s.Name == name {
+			return study.Full(name, s.Plan())
+		}
+	}
+	return study.Full(name, nil)
 }
 
 // The data sets of most studies.

@@ -1,10 +1,11 @@
-package experiment
+package study
 
 import (
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -55,44 +56,49 @@ func (d digests) ofFolder(path string) string {
 
 // reading returns the trial with the SHA-256 of the files that its world names, such as CSV.File, of the folders of an ImageFolder, and
 // of the code of your own components: their names do not say what is in them. A world without any of these stays as it is.
-func (c *Trial) reading(sums digests) *Trial {
-	files := map[string]string{}
-	_ = config.Walk(c.World, func(_ string, part any) error {
-		if folder, is := part.(datasets.ImageFolder); is {
-			for _, dir := range []string{folder.Dir, folder.Test} {
-				if sum := sums.ofFolder(dir); sum != "" {
-					files[dir] = sum
+func (t *Trial) reading(sums digests) *Trial {
+	files, parts := map[string]string{}, []any{t.World}
+	for i := 0; i < len(parts); i++ { // a model adds its function and arguments
+		_ = config.Walk(parts[i], func(_ string, part any) error {
+			switch v := part.(type) {
+			case Model:
+				parts = append(append(parts, v.of), v.arguments...)
+			case datasets.ImageFolder:
+				for _, dir := range []string{v.Dir, v.Test} {
+					files[dir] = sums.ofFolder(dir)
+				}
+			default:
+				for _, path := range textsIn(part) {
+					files[path] = sums.of(path)
 				}
 			}
 			return nil
-		}
-		v := reflect.Indirect(reflect.ValueOf(part))
-		for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
-			if !v.Type().Field(i).IsExported() {
-				continue
-			}
-			paths, _ := v.Field(i).Interface().([]string) // such as parquet.Table's Files
-			if f := v.Field(i); f.Kind() == reflect.String {
-				paths = []string{f.String()}
-			}
-			for _, path := range paths {
-				if sum := sums.of(path); sum != "" {
-					files[path] = sum
-				}
-			}
-		}
-		return nil
-	})
-	_, own, _ := strings.Cut(source.Of(c.World), "; ")
-	if len(files) == 0 && own == "" {
-		return c
+		})
 	}
-	read, e := *c, *c.Experiment
-	read.Experiment, e.code = &e, own
-	if len(files) > 0 {
-		e.files = files
+	maps.DeleteFunc(files, func(_, sum string) bool { return sum == "" })
+	_, own, _ := strings.Cut(source.Of(parts...), "; ")
+	if len(files) == 0 && own == "" {
+		return t
+	}
+	read := *t
+	if read.code = own; len(files) > 0 {
+		read.files = files
 	}
 	return &read
+}
+
+// textsIn returns the texts of a struct's fields, which may be paths.
+func textsIn(part any) (texts []string) {
+	v := reflect.Indirect(reflect.ValueOf(part))
+	for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
+		if f := v.Field(i); f.CanInterface() && f.Kind() == reflect.String {
+			texts = append(texts, f.String())
+		} else if f.CanInterface() {
+			list, _ := f.Interface().([]string) // such as parquet.Table's Files
+			texts = append(texts, list...)
+		}
+	}
+	return texts
 }
 
 // readsFiles reports whether a world names files that were there.
@@ -102,7 +108,7 @@ func readsFiles(world *config.Config) bool {
 }
 
 // differsInFiles reports whether a world is the trial's but for files, which are not here.
-func (c *Trial) differsInFiles(world *config.Config) bool {
-	fields := config.Vary(world, config.Of(c.World))
+func (t *Trial) differsInFiles(world *config.Config) bool {
+	fields := config.Vary(world, config.Of(t.World))
 	return len(fields) == 1 && fields[0].Path == "files"
 }

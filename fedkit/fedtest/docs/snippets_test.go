@@ -1,4 +1,4 @@
-package catalog_test
+package docs_test
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ var given = []struct{ names, is, in string }{
 	{"r", "var *fedkit.Round", ""}, {"u", "var *fedkit.Updates", ""}, {"x m", "var *fedkit.Matrix", ""}, {"p", "var []*graph.Node", ""},
 	{"s", "var *HalfWay", ""}, {"avg", "var *strategy.FedAvg", ""}, {"rep", "var *strategy.FedRep", ""}, {"local", "var fedkit.Local", ""},
 	{"h fedavg fedprox", "var *fedkit.History", ""}, {"hs skewed even validated", "var []*fedkit.History", ""}, {"runs", "var study.Runs", ""}, {"st", "var *study.Study", "study/submit.go"},
-	{"f g", "var *chart.Figure", ""}, {"panels", "var []plot.Panel", ""}, {"series", "var []chart.Series", ""}, {"drift", "var compare.Quantity", ""}, {"tree", "var cluster.Tree", ""},
+	{"plan", "var study.Plan", ""}, {"rates", "var func() study.Plan", "command/command.go"}, {"f g", "var *chart.Figure", ""}, {"panels", "var []plot.Panel", ""}, {"series", "var []chart.Series", ""}, {"drift", "var compare.Quantity", ""}, {"tree", "var cluster.Tree", ""},
 	{"drifts", "var func(*fedkit.Record) []float64", ""}, {"Cover", "type struct { fedkit.Selector }", ""},
 	{"HalfWay", "type struct { fedkit.Strategy; State struct { X *fedkit.Matrix; InFlight fedkit.InFlight }; X *fedkit.Matrix; Local, Server fedkit.Local; Sigma float64; K int }", ""},
 	{"x", "var []float32", "datasets/table.go"}, {"h", "var []*fedkit.History", "chart/figure.go"}, {"x", "var *graph.Node", "fedkit/task.go"}, {"scope", "var *mlmodel.Scope", ""}, {"cultivars", "var []string", ""}, {"texts", "var []string", "tokens.go"}, {"tokens", "var datasets.Tokens", ""},
@@ -181,7 +181,7 @@ var runs = regexp.MustCompile(`README.md 1|algorithms.md 5|studies.md 1|time.md 
 // Whatever looks like Go in the pages and in comments is Go, and names what there is, with the arguments that it takes. What needs no
 // files, network or large data runs, too.
 func TestSnippets(t *testing.T) {
-	list := expect.Value(exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.Name}}", top+"/fedkit/...", top+"/datasets/...",
+	list := expect.Value(exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.Name}}", top+"/fedkit/...", top+"/datasets/...", top+"/notebooks/studies",
 		"github.com/janpfeifer/must", "github.com/gomlx/gomlx/ml/model/checkpoint", "github.com/gomlx/gomlx/ml/layers").Output())(t)
 	exports, paths := map[string]string{}, map[string]string{"mlmodel": "github.com/gomlx/gomlx/ml/model"}
 	for line := range strings.Lines(string(list)) {

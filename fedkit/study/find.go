@@ -1,4 +1,4 @@
-package experiment
+package study
 
 import (
 	"cmp"
@@ -15,15 +15,14 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/source"
-	"fedkit.example/fedkit/study"
 	"fedkit.example/fedkit/table"
 )
 
-// Found is the part of a grid's runs that was found.
+// Found is the part of a plan's runs that was found.
 type Found struct {
-	Runs    study.Runs // in the grid's order, under its names and labels; those that failed too
-	Stored  int        // how many of Runs are from the folder; the others are from the extract
-	Missing []*Trial   // that are in neither
+	Runs    Runs     // in the plan's order, under its names and labels; those that failed too
+	Stored  int      // how many of Runs are from the folder; the others are from the extract
+	Missing []*Trial // that are in neither
 
 	dir, extract string
 	code, device map[string]int    // number of runs by the code that computed them, if that is not this code, and by the kind of device
@@ -34,39 +33,40 @@ type Found struct {
 	command      string // that computes them, if they are the full part of a notebook
 }
 
-// Find returns the runs of the grid that exist, and computes nothing: those stored in a folder, and otherwise those of an extract
-// (see study.Runs.Extract). A run is found by everything that the grid says of it: the strategy with all its options and parts,
+// Find returns the runs of the plan that exist, and computes nothing: those stored in a folder, and otherwise those of an extract
+// (see Runs.Extract). A run is found by everything that the plan says of it: the strategy with all its options and parts,
 // data, partition, model, hold-out clients, devices, attack, the options that change results, and the seed. Names and labels are
-// for people: a run with other ones takes those of the grid.
+// for people: a run with other ones takes those of the plan.
 //
 // Files that the world names, such as CSV.File, are compared by content with those that the run read; where they are not here,
 // by name alone, which String reports. No data are loaded otherwise, so what was found in FEDKIT_DATA is not compared; nor are
 // the kind of device and fedkit's code, which String reports. Of several runs, such as from two machines, the one that finished
-// last counts. A run can be found if a study of Grid.Study computed it, or found it stored.
+// last counts. A run can be found if a study of Plan.Study computed it, or found it stored.
 //
 // Errors: no run was found. Damaged ones are left out, and named by String.
-func (g Grid) Find(dir, extract string) (*Found, error) {
-	f := g.Status(dir, extract)
+func (p Plan) Find(dir, extract string) (*Found, error) {
+	f := p.Status(dir, extract)
 	if len(f.Runs) == 0 {
-		return nil, errors.Join(append([]error{fmt.Errorf("experiment: %w: %s", os.ErrNotExist, f.none())}, f.damaged...)...)
+		return nil, errors.Join(append([]error{fmt.Errorf("study: %w: %s", os.ErrNotExist, f.none())}, f.damaged...)...)
 	}
 	return f, nil
 }
 
-// Status is Find for a grid of which there may be no run yet.
-func (g Grid) Status(dir, extract string) *Found {
+// Status is Find for a plan of which there may be no run yet.
+func (p Plan) Status(dir, extract string) *Found {
 	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, why: map[*Trial]string{}}
-	stored, damaged := study.List(dir)
-	f.damaged = damaged
+	stored, damaged := List(dir)
+	f.damaged = append(damaged, stored.Older(dir))
 	inStore, inExtract := newIndex(stored), sync.OnceValue(func() *index { // if it is needed
-		kept, err := study.Open(extract)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			f.damaged = append(f.damaged, err)
+		kept, err := Open(extract)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			err = kept.Older(extract)
 		}
+		f.damaged = append(f.damaged, err)
 		return newIndex(kept)
 	})
 	now, sums := source.Of(), digests{}
-	for _, t := range g {
+	for _, t := range p.given() {
 		c := t.reading(sums)
 		all := inStore.find(c)
 		if all != nil {
@@ -79,7 +79,7 @@ func (g Grid) Status(dir, extract string) *Found {
 		if len(all) > 1 {
 			f.several++
 		}
-		r := slices.MaxFunc(all, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })
+		r := slices.MaxFunc(all, func(a, b *Run) int { return a.Finished.Compare(b.Finished) })
 		if c.files == nil && slices.ContainsFunc(r.From, readsFiles) {
 			f.unread++
 		}
@@ -92,26 +92,34 @@ func (g Grid) Status(dir, extract string) *Found {
 	return f
 }
 
-// Full returns the full part of a notebook: the runs of the study in the file NAME.yaml beside it, those in the folder runs/NAME and
-// otherwise those of the extract NAME.runs. There may be none, or only some: String says why, and which command computes them.
-func Full(file string) *Found {
-	name := strings.TrimSuffix(file, filepath.Ext(file))
-	store := filepath.Join(filepath.Dir(name), "runs", filepath.Base(name))
-	g, err := ReadGrid(file)
-	f := g.Status(store, name+".runs")
-	if err != nil {
-		f.damaged = append(f.damaged, err)
+// errYAML is the error of runs by which a plan is not found, since they name its data and model as a study in YAML did.
+var errYAML = errors.New("written for a study in YAML: studies are Go now, in notebooks/studies, and find these runs after the study has run again, which takes what its folder has")
+
+// Older says how many of the runs, which are those of a folder or an extract, were found by a study in YAML, and are not by one in Go: they
+// name their data and model otherwise. It is nil if there is none.
+func (rs Runs) Older(path string) error {
+	n := 0
+	for _, r := range rs {
+		if !slices.ContainsFunc(r.From, func(c *config.Config) bool { t, _ := c.At("type"); return t != "experiment.World" }) && r.From != nil {
+			n++
+		}
 	}
-	in := "." // the notebook's folder, from which the command is not called
-	if dir, err := os.Getwd(); err == nil {
-		in = filepath.Base(dir)
+	if n == 0 {
+		return nil
 	}
-	f.command = fmt.Sprintf("./scripts/fedkit study %s --store %s --extract %s", filepath.Join(in, file), filepath.Join(in, store), filepath.Join(in, name+".runs"))
+	return fmt.Errorf("%s: %d runs were %w", path, n, errYAML)
+}
+
+// Full returns the full part of a notebook: the runs of its study that are in the folder runs/NAME beside it, and otherwise those of the
+// extract NAME.runs. There may be none, or only some: String says why, and which command computes them.
+func Full(name string, p Plan) *Found {
+	f := p.Status(filepath.Join("runs", name), name+".runs")
+	f.command = "./scripts/study " + name
 	return f
 }
 
 // Draw draws the runs. If there is none, it prints why and goes on.
-func (f *Found) Draw(draw func(study.Runs)) {
+func (f *Found) Draw(draw func(Runs)) {
 	if len(f.Runs) == 0 {
 		fmt.Println("not drawn:", f)
 		return
@@ -119,7 +127,7 @@ func (f *Found) Draw(draw func(study.Runs)) {
 	draw(f.Runs)
 }
 
-// none says that there is no run of the grid.
+// none says that there is no run of the plan.
 func (f *Found) none() string {
 	places := f.dir
 	if f.extract != "" {
@@ -132,10 +140,10 @@ func (f *Found) none() string {
 }
 
 // index finds runs by what they are made of, those that read files also by all but their world, and all by their name.
-type index struct{ made, files, called map[string]study.Runs }
+type index struct{ made, files, called map[string]Runs }
 
-func newIndex(rs study.Runs) *index {
-	in := &index{map[string]study.Runs{}, map[string]study.Runs{}, map[string]study.Runs{}}
+func newIndex(rs Runs) *index {
+	in := &index{map[string]Runs{}, map[string]Runs{}, map[string]Runs{}}
 	for _, r := range rs {
 		for _, from := range r.From {
 			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}
@@ -151,23 +159,23 @@ func newIndex(rs study.Runs) *index {
 }
 
 // find returns the trial's runs. If its files are not here, they may have had any content.
-func (in *index) find(c *Trial) (all study.Runs) {
-	key := made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}
+func (in *index) find(t *Trial) (all Runs) {
+	key := made{config.Of(t.World), config.Of(t.Strategy), t.Options.Config(), t.Options.Seed}
 	all = slices.Clone(in.made[key.String()])
-	if key.From = nil; c.files == nil && len(in.files) > 0 {
+	if key.From = nil; t.files == nil && len(in.files) > 0 {
 		for _, r := range in.files[key.String()] {
-			if !slices.Contains(all, r) && slices.ContainsFunc(r.From, c.differsInFiles) {
+			if !slices.Contains(all, r) && slices.ContainsFunc(r.From, t.differsInFiles) {
 				all = append(all, r)
 			}
 		}
 	}
-	if all = slices.DeleteFunc(all, func(r *study.Run) bool { return c.otherCode(r) != nil }); len(all) == 0 {
+	if all = slices.DeleteFunc(all, func(r *Run) bool { return t.otherCode(r) != nil }); len(all) == 0 {
 		return nil
 	}
 	return all
 }
 
-// made is everything that a grid says of a run.
+// made is everything that a plan says of a run.
 type made struct {
 	From, Strategy, Settings *config.Config
 	Seed                     uint64
@@ -179,26 +187,26 @@ func (m made) String() string {
 }
 
 // called is the name of the trial's run, with its labels and seed.
-func (c *Trial) called() string {
-	return fmt.Sprintf("%s, seed %d", c.of(new(study.Run)), c.Options.Seed)
+func (t *Trial) called() string {
+	return fmt.Sprintf("%s, seed %d", t.of(new(Run)), t.Options.Seed)
 }
 
 // of returns the trial's run under the trial's name and labels.
-func (c *Trial) of(r *study.Run) *study.Run {
+func (t *Trial) of(r *Run) *Run {
 	named := *r
-	named.Name, named.Labels = c.Name(), c.labels()
+	named.Name, named.Labels = t.Name(), t.labels()
 	return &named
 }
 
 // nearest returns how the trial's run differs from the most similar of these; "" if there are none.
-func (c *Trial) nearest(runs study.Runs) string {
+func (t *Trial) nearest(runs Runs) string {
 	var best []string
 	for _, r := range runs {
-		fields := append(config.Diff(r.About.Config, config.Of(c.Strategy)), c.otherWorld(r)...)
-		for _, d := range config.Diff(r.About.Settings, c.Options.Config()) {
+		fields := append(config.Diff(r.About.Config, config.Of(t.Strategy)), t.otherWorld(r)...)
+		for _, d := range config.Diff(r.About.Settings, t.Options.Config()) {
 			fields = append(fields, "Options."+d)
 		}
-		if fields = append(fields, c.otherCode(r)...); best == nil || len(fields) < len(best) {
+		if fields = append(fields, t.otherCode(r)...); best == nil || len(fields) < len(best) {
 			best = fields
 		}
 	}
@@ -206,12 +214,12 @@ func (c *Trial) nearest(runs study.Runs) string {
 }
 
 // otherWorld returns how the trial's world differs from what a run's federation is made from.
-func (c *Trial) otherWorld(r *study.Run) (best []string) {
+func (t *Trial) otherWorld(r *Run) (best []string) {
 	if r.From == nil {
 		return []string{"nothing says what its data are made from"}
 	}
 	for i, from := range r.From {
-		if fields := config.Diff(from, config.Of(c.World)); i == 0 || len(fields) < len(best) {
+		if fields := config.Diff(from, config.Of(t.World)); i == 0 || len(fields) < len(best) {
 			best = fields
 		}
 	}
@@ -220,15 +228,15 @@ func (c *Trial) otherWorld(r *study.Run) (best []string) {
 
 // otherCode returns how the types and the code of your own differ from those of a run. If the attack is your own, a run's may be
 // its or the strategy's.
-func (c *Trial) otherCode(r *study.Run) (fields []string) {
-	if config.Types(c.Attack.By) != "" {
+func (t *Trial) otherCode(r *Run) (fields []string) {
+	if config.Types(t.Attack.By) != "" {
 		return nil
 	}
-	if config.Types(c.Strategy, c.Options.Metrics) != r.About.Types {
+	if config.Types(t.Strategy, t.Options.Metrics) != r.About.Types {
 		fields = append(fields, "types of your own")
 	}
 	_, was, _ := strings.Cut(r.About.Code, "; ")
-	if _, own, _ := strings.Cut(source.Of(c.Strategy, c.Options.Metrics), "; "); own != was {
+	if _, own, _ := strings.Cut(source.Of(t.Strategy, t.Options.Metrics), "; "); own != was {
 		fields = append(fields, "code of your own")
 	}
 	return fields
@@ -238,7 +246,7 @@ func (c *Trial) otherCode(r *study.Run) (fields []string) {
 // there is none.
 func (f *Found) Why(t *Trial) string { return f.why[t] }
 
-// others lists what differs in runs that are named like those of the grid; empty if there are none.
+// others lists what differs in runs that are named like those of the plan; empty if there are none.
 func (f *Found) others() string {
 	n, changed := 0, map[string]int{}
 	for _, why := range f.why {
@@ -288,7 +296,7 @@ func (f *Found) String() string {
 		}
 	}
 	failed := f.Runs.Failed()
-	say(len(failed), "failed", some(failed, func(r *study.Run) string { return r.Err().Error() }))
+	say(len(failed), "failed", some(failed, func(r *Run) string { return r.Err().Error() }))
 	others, codes := 0, []string{}
 	for _, code := range slices.SortedFunc(maps.Keys(f.code), func(a, b string) int { return cmp.Or(f.code[b]-f.code[a], cmp.Compare(a, b)) }) {
 		others += f.code[code]
@@ -296,7 +304,12 @@ func (f *Found) String() string {
 	}
 	say(others, "computed by other code", fmt.Sprintf("%s; this is %s", some(codes, func(code string) string { return code }), source.Of()))
 	for _, err := range f.damaged {
-		lines = append(lines, "damaged: "+err.Error())
+		switch {
+		case errors.Is(err, errYAML):
+			lines = append(lines, err.Error())
+		case err != nil:
+			lines = append(lines, "damaged: "+err.Error())
+		}
 	}
 	if f.command != "" && len(f.Runs) == 0 {
 		lines = append(lines, "this command computes them:\n"+f.command)
@@ -342,11 +355,8 @@ func (f *Found) seconds() (s float64) {
 // some lists the first three of a list.
 func some[T any](list []T, word func(T) string) string {
 	var words []string
-	for _, v := range list[:min(3, len(list))] {
+	for _, v := range list {
 		words = append(words, word(v))
 	}
-	if len(list) > 3 {
-		words = append(words, fmt.Sprintf("and %d more", len(list)-3))
-	}
-	return strings.Join(words, "; ")
+	return first3(words, "; ")
 }

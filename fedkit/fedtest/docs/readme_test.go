@@ -1,4 +1,4 @@
-package catalog_test
+package docs_test
 
 import (
 	"cmp"
@@ -13,13 +13,12 @@ import (
 	"testing"
 	"unicode"
 
-	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // top is the repository's root.
-const top = "../.."
+const top = "../../.."
 
 var (
 	link    = regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`) // to a file of the repository, and a heading of a page
@@ -137,7 +136,7 @@ func TestPagesLinkToWhatThereIs(t *testing.T) {
 	}
 }
 
-// Each strategy of the catalog is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
+// Each strategy is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
 // fedkit/examples are in a sentence, with their files.
 func TestGuideListsEveryStrategy(t *testing.T) {
 	listed := strategies(t, filesIn(read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), "fedkit/examples"))
@@ -167,20 +166,20 @@ func TestGuideListsEveryStrategy(t *testing.T) {
 		}
 		listed = append(listed, names...)
 	}
-	for _, s := range catalog.Kinds()[0].Components() {
-		if !slices.Contains(listed, s.Type()) {
-			t.Errorf("%s does not list %s", algorithms, s.Type())
+	for _, s := range every.Kinds[0].Parts {
+		if !slices.Contains(listed, every.Name(s)) {
+			t.Errorf("%s does not list %s", algorithms, every.Name(s))
 		}
 	}
 }
 
-// strategies returns those of the catalog that the files declare: "strategy.FedAvg".
+// strategies returns those that the files declare: "strategy.FedAvg".
 func strategies(t *testing.T, files []string) (names []string) {
 	t.Helper()
 	for _, path := range files {
 		for _, m := range structs.FindAllStringSubmatch(read(t, path), -1) {
 			name := filepath.Base(filepath.Dir(path)) + "." + m[1]
-			if slices.ContainsFunc(catalog.Kinds()[0].Components(), func(s catalog.Component) bool { return s.Type() == name }) {
+			if slices.ContainsFunc(every.Kinds[0].Parts, func(s any) bool { return every.Name(s) == name }) {
 				names = append(names, name)
 			}
 		}
@@ -199,7 +198,7 @@ var inWords = map[string]string{
 	"model.LinearRegression": "linear",
 }
 
-// Each part of the catalog is named in the row of its package.
+// Each part is named in the row of its package.
 func TestGuideListsEveryPart(t *testing.T) {
 	said := map[string]string{} // by package
 	for _, row := range rows(t, algorithms, "| parts | |") {
@@ -213,13 +212,13 @@ func TestGuideListsEveryPart(t *testing.T) {
 		}
 		said[pkg] += bare(cells[2])
 	}
-	for _, k := range catalog.Kinds()[1:] {
-		for _, part := range k.Components() {
-			pkg, name, _ := strings.Cut(part.Type(), ".")
+	for _, k := range every.Kinds[1:] {
+		for _, part := range k.Parts {
+			pkg, name, _ := strings.Cut(every.Name(part), ".")
 			if pkg == "examples" {
 				continue
 			}
-			if words := cmp.Or(inWords[part.Type()], name); !strings.Contains(said[pkg], bare(words)) {
+			if words := cmp.Or(inWords[every.Name(part)], name); !strings.Contains(said[pkg], bare(words)) {
 				t.Errorf("the row of %s does not say %q", pkg, words)
 			}
 		}
@@ -274,9 +273,9 @@ func TestEveryStrategyIsTested(t *testing.T) {
 	for _, s := range every.Strategies() {
 		tested[reflect.TypeOf(s).Elem().String()] = true
 	}
-	for _, s := range catalog.Kinds()[0].Components() {
-		if strings.HasPrefix(s.Type(), "strategy.") && !tested[s.Type()] {
-			t.Errorf("%s is missing in fedkit/fedtest/every", s.Type())
+	for _, s := range every.Kinds[0].Parts {
+		if strings.HasPrefix(every.Name(s), "strategy.") && !tested[every.Name(s)] {
+			t.Errorf("%s is missing in fedkit/fedtest/every", every.Name(s))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package catalog_test
+package docs_test
 
 import (
 	"maps"
@@ -14,7 +14,7 @@ func TestRoomsLinkNoMoreThanTheyNeed(t *testing.T) {
 	const xla, figures = `gomlx/|^fedkit\.example/fedkit$`, `gonum\.org/v1/plot|go-fonts|janpfeifer/gonb|fedkit/(chart|plot|gonb)$`
 	for room, links := range map[string]string{
 		"history": xla + "|" + figures, "stats": xla + "|" + figures, "table": xla + "|" + figures, "compare": xla + "|" + figures,
-		"export": xla + "|" + figures, "chart": xla, "study": figures, "progress": figures, "experiment": figures, "command": figures, "cmd/fedkit": figures,
+		"export": xla + "|" + figures, "chart": xla, "study": figures, "progress": figures, "preset": figures, "command": figures, "cmd/fedkit": figures,
 	} {
 		linked, superfluous := map[string]bool{}, regexp.MustCompile(links)
 		all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps}, "fedkit.example/fedkit/"+room)

@@ -1,4 +1,4 @@
-package catalog
+package docs_test
 
 import (
 	"go/ast"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
@@ -93,8 +94,8 @@ func TestEveryNameHasAComment(t *testing.T) {
 		}
 		return nil
 	}
-	for _, root := range []string{"../../datasets", "../../fedkit"} {
-		expect.OK(t, filepath.WalkDir(filepath.FromSlash(root), visit))
+	for _, root := range []string{"datasets", "fedkit"} {
+		expect.OK(t, filepath.WalkDir(filepath.Join(top, root), visit))
 	}
 	if names < 1000 {
 		t.Errorf("found only %d names", names)
@@ -122,7 +123,7 @@ func receiver(d *ast.FuncDecl) string {
 func TestEveryStrategyHasAnExample(t *testing.T) {
 	outputs := map[string]string{}
 	for _, pkg := range []string{"strategy", "examples"} {
-		paths, _ := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+		paths, _ := filepath.Glob(filepath.Join(top, "fedkit", pkg, "*_test.go"))
 		for _, path := range paths {
 			f := expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
 			for _, e := range doc.Examples(f) {
@@ -130,9 +131,9 @@ func TestEveryStrategyHasAnExample(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range Kinds()[0].Components() {
-		if outputs[s.Type()] == "" {
-			t.Errorf("%s has no example with an output", s.Type())
+	for _, s := range every.Kinds[0].Parts {
+		if outputs[every.Name(s)] == "" {
+			t.Errorf("%s has no example with an output", every.Name(s))
 		}
 	}
 }
