@@ -40,7 +40,8 @@ class Check(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "a.ipynb")
             path.write_text(json.dumps({"cells": cells}))
-            path.with_suffix(".yaml").write_text(study)
+            Path(folder, "studies").mkdir()
+            Path(folder, "studies/a.go").write_text(study)
             return [what.split("'")[1] for _, what in texts.check_numbers(path, cells)]
 
     def test_what_is_a_number(self):

@@ -11,7 +11,7 @@ import (
 
 // SmartSelection has SmartFedProx in its document's own configuration, and each of its decisions switched off.
 //
-// 10 clients hold all of CIFAR-10, half of them train a LeNet in each round, and half are evaluated. The defaults are the document's: C
+// 10 clients hold all of CIFAR-10, half of them train a LeNet in each round, and half are evaluated: 75 runs. The defaults are the document's: C
 // 0.5, hybrid selection (half from the high half, T 1, 2 random rounds, ε 0.1), E 1, B 32, η 0.1, μ 0.1, adaptive in [0.001, 1].
 func SmartSelection() study.Plan {
 	var plan list

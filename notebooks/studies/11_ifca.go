@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// IFCA has IFCA on Rotated MNIST at the sizes of the paper, of its authors' code, and of a comparison.
+// IFCA has IFCA on Rotated MNIST at the sizes of the paper, of its authors' code, and of a comparison: 132 runs.
 //
 // Local work is ten steps of full-batch gradient descent with η = 0.1 everywhere, and networks start as PyTorch's do.
 func IFCA() study.Plan {

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// FedSC has FedSC with convolutional networks on all of MNIST and of CIFAR-10, and with a small one.
+// FedSC has FedSC with convolutional networks on all of MNIST and of CIFAR-10, and with a small one: 230 runs.
 //
 // Clients have two shards each, and some more clients are unseen; a share C of each cluster takes part in a round. Runs that notebook
 // 12_fedcluster has, too, are computed once if both studies have one store. A seed is one choice of everything.
