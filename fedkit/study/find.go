@@ -100,7 +100,7 @@ var errYAML = errors.New("written for a study in YAML: studies are Go now, in no
 func (rs Runs) Older(path string) error {
 	n := 0
 	for _, r := range rs {
-		if !slices.ContainsFunc(r.From, func(c *config.Config) bool { t, _ := c.At("type"); return t != "experiment.World" }) && r.From != nil {
+		if r != nil && r.From != nil && !slices.ContainsFunc(r.From, func(c *config.Config) bool { t, _ := c.At("type"); return t != "experiment.World" }) {
 			n++
 		}
 	}

@@ -90,7 +90,7 @@ var functions = []any{
 	plot.PCA, plot.Participants, plot.Ranks, plot.RoundTimes, plot.Samples, plot.Show, plot.Similarities, plot.Sizes, plot.Staleness,
 	preset.ByName, progress.Follow, progress.New, progress.Read, selection.PerCluster, sim.ReadTrace, stats.CriticalDifference,
 	stats.Friedman, stats.HodgesLehmann, stats.Holm, stats.Interval, stats.IntervalAt, stats.PairedT, stats.Ranks, stats.Wilcoxon,
-	strategy.AdaptiveMu, strategy.Share, strategy.Weights, study.Computing, study.Diff, study.List, study.New, study.Open, table.Bytes,
+	strategy.AdaptiveMu, strategy.Share, strategy.Weights, study.Computing, study.Diff, study.Full, study.List, study.New, study.Of, study.Open, table.Bytes,
 	table.Make, table.Minus, table.NoBreak, table.Percent, table.Seconds, table.Short, weights.Features,
 	weights.LoadModels, weights.LoadSafeTensors, weights.Models, weights.ReadModels, weights.SafeTensors,
 }
@@ -149,7 +149,8 @@ var types = []any{
 	(*strategy.FedSC)(nil), (*strategy.FedSGD)(nil), (*strategy.FedSplit)(nil), (*strategy.FedYogi)(nil), (*strategy.Hinge)(nil),
 	(*strategy.IFCA)(nil), (*strategy.LCFL)(nil), (*strategy.LocalOnly)(nil), (*strategy.OneShot)(nil), (*strategy.Personal)(nil),
 	(*strategy.Poly)(nil), (*strategy.SCAFFOLD)(nil), (*strategy.SmartFedProx)(nil), (*strategy.State)(nil), (*strategy.WeightingFunc)(nil),
-	(*study.Active)(nil), (*study.Label)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil), (*table.At)(nil), (*table.Table)(nil),
+	(*study.Active)(nil), (*study.Attackers)(nil), (*study.Found)(nil), (*study.HeldOut)(nil), (*study.Label)(nil), (*study.Model)(nil),
+	(*study.Named)(nil), (*study.Plan)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil), (*study.Trial)(nil), (*study.World)(nil), (*table.At)(nil), (*table.Table)(nil),
 	(*weights.Pretrained)(nil),
 }
 
