@@ -1,7 +1,6 @@
 package studies
 
 import (
-	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
@@ -10,27 +9,23 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// Machines are five methods on two skews of the small digits, three seeds each: what the notebook has three processes compute.
-func Machines() (p study.Plan) {
+// Machines has five methods on two skews of the small digits, three seeds each, which notebook 19_machines has three processes compute.
+func Machines() study.Plan {
+	var plan list
 	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
-	for _, of := range []struct {
-		name     string
-		strategy fedkit.Strategy
-	}{
+	for _, s := range []named{
 		{"FedAvg", &strategy.FedAvg{Local: local}},
-		{"FedProx", &strategy.FedProx{Local: local, Mu: 0.1}},
+		{"FedProx", &strategy.FedProx{Mu: 0.1, Local: local}},
 		{"FedAvgM", &strategy.FedAvgM{Local: local}},
-		{"median", &strategy.FedAvg{Local: local, Aggregator: aggregate.Median{}}},
+		{"median", &strategy.FedAvg{Aggregator: aggregate.Median{}, Local: local}},
 		{"SCAFFOLD", &strategy.SCAFFOLD{Local: local}},
 	} {
-		for _, alpha := range []float64{0.3, 3} {
-			for seed := range uint64(3) {
-				p = append(p, &study.Trial{
-					World: study.World{Data: datasets.Name("digits"), Partition: partition.Dirichlet{Clients: 40, Alpha: alpha},
-						Model: study.Of(model.MLP, 64)},
-					Strategy: of.strategy, Options: fedkit.Options{Name: of.name, Rounds: 20, EvalEvery: 10, Seed: seed + 1}, Labels: []any{"α", alpha}})
+		for _, α := range []float64{0.3, 3} {
+			for seed := range seeds(3) {
+				world := study.World{Data: digits, Partition: partition.Dirichlet{Clients: 40, Alpha: α}, Model: study.Of(model.MLP, 64)}
+				plan.add(world, s, fedkit.Options{Rounds: 20, EvalEvery: 10}, seed, "α", α)
 			}
 		}
 	}
-	return p
+	return study.Plan(plan)
 }
