@@ -10,7 +10,7 @@ type followCommand struct {
 	form
 }
 
-// Run shows the line of progress.Line on standard error. In JSON it prints the rounds and a summary at the end.
+// Run shows the line of progress.Line on standard error. In JSON it prints the rounds at the end.
 func (f *followCommand) Run(c *console) error {
 	h, err := progress.Follow(f.File)
 	if err != nil {
@@ -18,9 +18,6 @@ func (f *followCommand) Run(c *console) error {
 	}
 	for i := 0; f.JSON && h != nil && err == nil && i < len(h.Rounds); i++ {
 		err = c.lines().Encode(lineOf(&h.Rounds[i]))
-	}
-	if f.JSON && h != nil && err == nil {
-		err = c.lines().Encode(map[string]any{"summary": summaryOf(h)})
 	}
 	switch {
 	case err != nil:

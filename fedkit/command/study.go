@@ -65,11 +65,9 @@ func (all named) find(name string, c *console) (p study.Plan, called string, not
 			return s.Plan(), s.Name, true, nil
 		}
 	}
-	for _, p := range preset.All() {
-		if strings.EqualFold(p.Name, name) {
-			fmt.Fprintln(c.err, p)
-			return study.Plan{&p.Trial}, p.Name, false, nil
-		}
+	if p, err := preset.ByName(name); err == nil {
+		fmt.Fprintln(c.err, p)
+		return study.Plan{&p.Trial}, p.Name, false, nil
 	}
 	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
 		return nil, "", false, fedkit.Invalid("study", name, "the name of a study: studies are Go now, in notebooks/studies; notebooks/guide/studies.md says how to add one")

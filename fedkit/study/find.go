@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +83,7 @@ func (p Plan) Status(dir, extract string) *Found {
 			f.unread++
 		}
 		if was, _, _ := strings.Cut(r.About.Code, ";"); was != now {
-			f.code[was]++
+			f.code[cmp.Or(was, "of an unknown version")]++
 		}
 		f.device[r.About.Device]++
 		f.Runs = append(f.Runs, c.of(r))
@@ -187,9 +186,7 @@ func (m made) String() string {
 }
 
 // called is the name of the trial's run, with its labels and seed.
-func (t *Trial) called() string {
-	return fmt.Sprintf("%s, seed %d", t.of(new(Run)), t.Options.Seed)
-}
+func (t *Trial) called() string { return fmt.Sprintf("%s, seed %d", t, t.Options.Seed) }
 
 // of returns the trial's run under the trial's name and labels.
 func (t *Trial) of(r *Run) *Run {
@@ -258,13 +255,7 @@ func (f *Found) others() string {
 	if n == 0 {
 		return ""
 	}
-	reasons := slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b]-changed[a], cmp.Compare(a, b)) })
-	says := fmt.Sprintf("\nof these, there with other options: %d: %s", n, some(reasons, func(reason string) string {
-		if changed[reason] == n {
-			return reason
-		}
-		return fmt.Sprintf("%s (%d)", reason, changed[reason])
-	}))
+	says := fmt.Sprintf("\nof these, there with other options: %d: %s", n, frequent(changed, n))
 	if never := len(f.Missing) - n; never > 0 {
 		says += fmt.Sprintf("\nof these, there under no options: %d", never)
 	}
@@ -291,18 +282,15 @@ func (f *Found) String() string {
 	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
 	say(f.unread, "taken without the files that they read, which are not here and may have other content", "")
 	if len(f.device) > 1 {
-		for _, kind := range slices.Sorted(maps.Keys(f.device)) {
-			say(f.device[kind], "computed on "+kind, "")
-		}
+		lines = append(lines, "computed on "+frequent(f.device, len(f.Runs)))
 	}
 	failed := f.Runs.Failed()
 	say(len(failed), "failed", some(failed, func(r *Run) string { return r.Err().Error() }))
-	others, codes := 0, []string{}
-	for _, code := range slices.SortedFunc(maps.Keys(f.code), func(a, b string) int { return cmp.Or(f.code[b]-f.code[a], cmp.Compare(a, b)) }) {
-		others += f.code[code]
-		codes = append(codes, cmp.Or(code, "of an unknown version"))
+	others := 0
+	for _, n := range f.code {
+		others += n
 	}
-	say(others, "computed by other code", fmt.Sprintf("%s; this is %s", some(codes, func(code string) string { return code }), source.Of()))
+	say(others, "computed by other code", fmt.Sprintf("%s; this is %s", frequent(f.code, others), source.Of()))
 	for _, err := range f.damaged {
 		switch {
 		case errors.Is(err, errYAML):
@@ -314,7 +302,11 @@ func (f *Found) String() string {
 	if f.command != "" && len(f.Runs) == 0 {
 		lines = append(lines, "this command computes them:\n"+f.command)
 	} else if f.command != "" {
-		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(f.seconds()), f.command))
+		seconds := 0.0
+		for _, r := range f.Runs {
+			seconds += r.Seconds
+		}
+		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(seconds), f.command))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -323,38 +315,28 @@ func (f *Found) String() string {
 func (f *Found) computed() string {
 	var latest time.Time
 	var on, commits []string
+	add := func(to *[]string, word string) {
+		if word != "" && !slices.Contains(*to, word) {
+			*to = append(*to, word)
+		}
+	}
 	for _, r := range f.Runs {
-		if r == nil || r.About == nil {
-			continue
-		}
-		if r.Finished.After(latest) {
-			latest = r.Finished
-		}
-		if !slices.Contains(on, r.About.Hardware) && r.About.Hardware != "" {
-			on = append(on, r.About.Hardware)
-		}
-		if !slices.Contains(commits, r.Commit) && r.Commit != "" {
-			commits = append(commits, r.Commit)
+		if r != nil && r.About != nil {
+			if r.Finished.After(latest) {
+				latest = r.Finished
+			}
+			add(&on, r.About.Hardware)
+			add(&commits, r.Commit)
 		}
 	}
 	words := latest.Format(time.DateOnly)
-	if len(on) > 0 {
-		words += ", on " + some(on, func(s string) string { return s })
+	if on != nil {
+		words += ", on " + first3(on, "; ")
 	}
-	if len(commits) > 0 {
-		words += ", commit " + some(commits, func(s string) string { return s })
+	if commits != nil {
+		words += ", commit " + first3(commits, "; ")
 	}
 	return words
-}
-
-// seconds is the wall time of all runs.
-func (f *Found) seconds() (s float64) {
-	for _, r := range f.Runs {
-		if r != nil {
-			s += r.Seconds
-		}
-	}
-	return s
 }
 
 // some lists the first three of a list.

@@ -60,13 +60,11 @@ type plan struct {
 // filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times; a part that it
 // holds by a pointer must not be changed before Run returns. Run reports mistakes before anything runs.
 func (s *Study) Add(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
-	s.AddFrom(nil, fed, strategy, o, pairs...)
+	s.add(nil, fed, strategy, o, pairs)
 }
 
-// AddFrom is Add for a federation that a value describes, such as one read from a file. The configuration of from (see config.Of)
-// is stored with the run, so that Plan.Find finds the run by it, without the data. It is not part of the key. A nil
-// from is ignored.
-func (s *Study) AddFrom(from any, fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
+// add is Add for the federation of a World, by which Plan.Find finds the run. It is not part of the key.
+func (s *Study) add(from any, fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs []any) {
 	p, err := s.plan(fed, strategy, o, pairs)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("study: run %d: %w", len(s.plans)+1, err)

@@ -125,7 +125,7 @@ func (p Plan) Study(dir string) (*Study, error) {
 			}
 			feds[key] = fed
 		}
-		st.AddFrom(t.World, feds[key], t.Strategy, t.Options, t.Labels...)
+		st.add(t.World, feds[key], t.Strategy, t.Options, t.Labels)
 	}
 	return st, nil
 }

@@ -15,6 +15,8 @@ import (
 
 	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/preset"
+	"fedkit.example/notebooks/studies"
 )
 
 // top is the repository's root.
@@ -133,6 +135,25 @@ func TestPagesLinkToWhatThereIs(t *testing.T) {
 				t.Errorf("%s leads to #%s of %s, which it does not have", page, m[2], to)
 			}
 		}
+	}
+}
+
+// The commands that pages and scripts print run studies and presets that there are.
+func TestPrintedStudies(t *testing.T) {
+	names, n := preset.Names(), 0
+	for _, s := range studies.All {
+		names = append(names, s.Name)
+	}
+	command := regexp.MustCompile(`(?:scripts/study|fedkit study|study\.slurm ~/fedkit|fedkit, study,)(?: status| run)? ([\w-]*\d[\w-]*)`)
+	for _, path := range append(pages(t), "scripts/study", "scripts/fedkit", "scripts/study.slurm", "scripts/study.yaml", "fedkit/study/submit.go", "fedkit/preset/preset.go") {
+		for _, m := range command.FindAllStringSubmatch(read(t, path), -1) {
+			if n++; !slices.Contains(names, m[1]) {
+				t.Errorf("%s: %s: there is no such study", path, m[0])
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("found only %d", n)
 	}
 }
 
