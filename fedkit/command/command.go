@@ -100,9 +100,12 @@ func standard() *console { return &console{out: os.Stdout, err: os.Stderr, in: o
 func execute(args []string, c *console, studies ...study.Named) int {
 	interrupt.Enable()
 	c = &console{text.Terminal(c.out), text.Terminal(c.err), c.in, c.terminal || onTerminal(c.out), c.asks || onTerminal(c.in) && onTerminal(c.err)}
+	for _, p := range preset.All() {
+		studies = append(studies, study.Named{Name: p.Name, Plan: func() study.Plan { return study.Plan{&p.Trial} }})
+	}
 	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
-		kong.Vars{"studies": strings.Join(named(studies).names(), ", "), "presets": strings.Join(preset.Names(), ", ")}, kong.Description("Federated learning without a notebook."))
+		kong.Vars{"studies": strings.Join(named(studies).names(), ", ")}, kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ type studyCommands struct {
 
 // selection is a study, or some of its runs, and where they are.
 type selection struct {
-	Study string `arg:"" help:"Name of the study: ${studies}; or of what a paper has published: ${presets}."`
+	Study string `arg:"" help:"Name of the study, or of what a paper has published: ${studies}."`
 
 	Part    string   `placeholder:"PART" help:"Only the runs of this part of the study."`
 	Seeds   string   `placeholder:"2-5" help:"Only the runs with these seeds, such as 2-5 or 1,3."`
@@ -55,26 +56,8 @@ and where it is no terminal, as JSON lines.
 Options: fedkit study run --help, fedkit study status --help.`
 }
 
-// named are the plans that the command knows.
+// named are the studies that the command knows, presets last.
 type named []study.Named
-
-// find returns the plan of a name. It tells what is known of a preset.
-func (all named) find(name string, c *console) (p study.Plan, called string, notebook bool, err error) {
-	for _, s := range all {
-		if strings.EqualFold(s.Name, name) {
-			return s.Plan(), s.Name, true, nil
-		}
-	}
-	if p, err := preset.ByName(name); err == nil {
-		fmt.Fprintln(c.err, p)
-		return study.Plan{&p.Trial}, p.Name, false, nil
-	}
-	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
-		return nil, "", false, fedkit.Invalid("study", name, "the name of a study: studies are Go now, in notebooks/studies; notebooks/guide/studies.md says how to add one")
-	}
-	near := nearest.Sort(name, slices.Concat(all.names(), preset.Names()))
-	return nil, "", false, fedkit.Invalid("study", strconv.Quote(name), "the name of a study, such as "+strings.Join(near[:min(3, len(near))], ", ")+"; --help has all")
-}
 
 func (all named) names() (names []string) {
 	for _, s := range all {
@@ -83,21 +66,33 @@ func (all named) names() (names []string) {
 	return names
 }
 
-// plan returns the runs of the study, and those that are selected, and fills in where they are stored.
+// find returns the study of a name.
+func (all named) find(name string) (study.Named, error) {
+	if i := slices.IndexFunc(all, func(s study.Named) bool { return strings.EqualFold(s.Name, name) }); i >= 0 {
+		return all[i], nil
+	}
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return study.Named{}, fedkit.Invalid("study", name, "the name of a study: studies are Go now, in notebooks/studies; notebooks/guide/studies.md says how to add one")
+	}
+	near := nearest.Sort(name, all.names())
+	return study.Named{}, fedkit.Invalid("study", strconv.Quote(name), "the name of a study, such as "+strings.Join(near[:min(3, len(near))], ", ")+"; --help has all")
+}
+
+// plan returns the runs of the study, and those that are selected, and fills in where they are stored. It tells what is known of a preset.
 func (s *selection) plan(c *console, all named) (whole, some study.Plan, err error) {
-	whole, name, notebook, err := all.find(s.Study, c)
+	of, err := all.find(s.Study)
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.Store == "" {
-		s.Store = "runs"
-		if info, err := os.Stat("notebooks"); err == nil && info.IsDir() && notebook {
-			s.Store = filepath.Join("notebooks", "runs", name)
-			if s.Extract == "" {
-				s.Extract = filepath.Join("notebooks", name+".runs")
-			}
-		}
+	whole = of.Plan()
+	if p, err := preset.ByName(of.Name); err == nil {
+		fmt.Fprintln(c.err, p)
+		s.Store = cmp.Or(s.Store, "runs")
 	}
+	if info, err := os.Stat("notebooks"); s.Store == "" && err == nil && info.IsDir() {
+		s.Store, s.Extract = filepath.Join("notebooks", "runs", of.Name), cmp.Or(s.Extract, filepath.Join("notebooks", of.Name+".runs"))
+	}
+	s.Store = cmp.Or(s.Store, "runs")
 	some = whole
 	if s.Part != "" {
 		some, err = some.Part(s.Part)

@@ -262,6 +262,9 @@ func TestFindComparesWeights(t *testing.T) {
 		t.Errorf("%s does not start from the file: %d bytes travel", of.Task.Name, of.Task.Bytes())
 	}
 	missesAfter(t, p, filepath.Join(dir, "runs"), path, func() { save(2) })
+	if files := (&Trial{World: World{Model: Of(model.Freeze, Of(model.MLP, 4), path)}}).reading(digests{}).files; files[path] == "" {
+		t.Error("an argument that is a path is not read")
+	}
 }
 
 // without leaves the last layer of a file out.

@@ -63,6 +63,11 @@ func (t *Trial) reading(sums digests) *Trial {
 			switch v := part.(type) {
 			case Model:
 				parts = append(append(parts, v.of), v.arguments...)
+				for _, a := range v.arguments {
+					if path, is := a.(string); is {
+						files[path] = sums.of(path)
+					}
+				}
 			case datasets.ImageFolder:
 				for _, dir := range []string{v.Dir, v.Test} {
 					files[dir] = sums.ofFolder(dir)
