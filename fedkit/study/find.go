@@ -324,6 +324,9 @@ func (f *Found) computed() string {
 	var latest time.Time
 	var on, commits []string
 	for _, r := range f.Runs {
+		if r == nil || r.About == nil {
+			continue
+		}
 		if r.Finished.After(latest) {
 			latest = r.Finished
 		}
@@ -347,7 +350,9 @@ func (f *Found) computed() string {
 // seconds is the wall time of all runs.
 func (f *Found) seconds() (s float64) {
 	for _, r := range f.Runs {
-		s += r.Seconds
+		if r != nil {
+			s += r.Seconds
+		}
 	}
 	return s
 }
