@@ -77,7 +77,7 @@ func FedCluster() study.Plan {
 			small(majority, s, "part", "heterogeneity", "ρ", ρ)
 		}
 	}
-	for i := range two(fedkit.Local{}) {
+	for i := range two(one) { // FedAvg with all of them, then FedCluster
 		for _, l := range []struct {
 			name      string
 			optimizer fedkit.Optimizer
