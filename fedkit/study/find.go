@@ -91,15 +91,15 @@ func (p Plan) Status(dir, extract string) *Found {
 	return f
 }
 
-// errYAML is the error of runs by which a plan is not found, since they name its data and model as a study in YAML did.
-var errYAML = errors.New("written for a study in YAML: studies are Go now, in notebooks/studies, and find these runs after the study has run again, which takes what its folder has")
+// errYAML is the error of runs that no plan finds, since they name their data and model as a study in YAML did.
+var errYAML = errors.New("written for a study in YAML: studies are Go now, in notebooks/studies; run the study again, which takes those of its folder as they are, and computes the others")
 
-// Older says how many of the runs, which are those of a folder or an extract, were found by a study in YAML, and are not by one in Go: they
-// name their data and model otherwise. It is nil if there is none.
+// Older says how many of the runs, which are those of a folder or an extract, were found by a study in YAML, and are not by one in Go. It
+// is nil if there is none.
 func (rs Runs) Older(path string) error {
 	n := 0
 	for _, r := range rs {
-		if r != nil && r.From != nil && !slices.ContainsFunc(r.From, func(c *config.Config) bool { t, _ := c.At("type"); return t != "experiment.World" }) {
+		if r.ofYAML() {
 			n++
 		}
 	}
@@ -107,6 +107,10 @@ func (rs Runs) Older(path string) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %d runs were %w", path, n, errYAML)
+}
+
+func (r *Run) ofYAML() bool {
+	return r != nil && r.From != nil && !slices.ContainsFunc(r.From, func(c *config.Config) bool { t, _ := c.At("type"); return t != "experiment.World" })
 }
 
 // Full returns the full part of a notebook: the runs of its study that are in the folder runs/NAME beside it, and otherwise those of the
@@ -144,6 +148,9 @@ type index struct{ made, files, called map[string]Runs }
 func newIndex(rs Runs) *index {
 	in := &index{map[string]Runs{}, map[string]Runs{}, map[string]Runs{}}
 	for _, r := range rs {
+		if r.ofYAML() {
+			continue
+		}
 		for _, from := range r.From {
 			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}
 			in.made[key.String()] = append(in.made[key.String()], r)

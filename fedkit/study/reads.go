@@ -3,7 +3,6 @@ package study
 import (
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -27,9 +26,8 @@ func (d digests) of(path string) string {
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		if f, err := os.Open(path); err == nil {
-			h := sha256.New()
-			if _, err = io.Copy(h, f); err == nil {
-				sum = fmt.Sprintf("%.8x", h.Sum(nil))
+			if is, err := digestOf(f); err == nil {
+				sum = is.SHA256[:16]
 			}
 			_ = f.Close() // it was only read
 		}
