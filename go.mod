@@ -15,7 +15,6 @@ require (
 	github.com/lucasb-eyer/go-colorful v1.3.0
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/sbinet/npyio v0.9.0
-	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/image v0.26.0
 	golang.org/x/mod v0.41.0
 	golang.org/x/sync v0.24.0

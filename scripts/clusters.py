@@ -23,15 +23,37 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge", "sshd": "openssh-server", "ssh": "openssh-client"}
 BARE = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
-STUDY = """base:
-  strategy: {Local: {Epochs: 2, Batch: 16, LR: 0.1}}
-  data: Digits
-  partition: Dirichlet Clients=10 Alpha=0.5
-  model: MLP Hidden=32
-  options: {Rounds: 500}
-vary:
-  strategy: [FedAvg, FedProx Mu=0.1, FedProx Mu=1]
-  options.Seed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+STUDY = """package main
+
+import (
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/command"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+)
+
+func main() { command.Main(study.Named{Name: "trial", Plan: trial}) }
+
+func trial() (plan study.Plan) {
+	local := fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}
+	world := study.World{Data: datasets.Name("digits"), Partition: partition.Dirichlet{Clients: 10, Alpha: 0.5}, Model: study.Of(model.MLP, 32)}
+	for _, s := range []struct {
+		name string
+		fedkit.Strategy
+	}{
+		{"FedAvg", &strategy.FedAvg{Local: local}},
+		{"FedProx Mu=0.1", &strategy.FedProx{Mu: 0.1, Local: local}},
+		{"FedProx Mu=1", &strategy.FedProx{Mu: 1, Local: local}},
+	} {
+		for seed := range uint64(10) {
+			plan = append(plan, &study.Trial{World: world, Strategy: s.Strategy, Options: fedkit.Options{Rounds: 500, Seed: seed + 1, Name: s.name}})
+		}
+	}
+	return plan
+}
 """
 RUNS = 30
 
@@ -184,7 +206,7 @@ class Watch(threading.Thread):
 def array(folder, size, store, log):
     """Submits an array over the study, and returns its number."""
     return said("sbatch", "--parsable", f"--array=1-{size}", "--cpus-per-task=1", "--mem=0", f"--output={folder}/{log}-%a.log", ROOT / "scripts/study.slurm",
-                folder / "programs", folder / "study.yaml", "--store", store, "--parallel", "1", cwd=folder).strip()  # fmt: skip
+                folder / "programs", "trial", "--store", store, "--parallel", "1", cwd=folder).strip()  # fmt: skip
 
 
 def states():
@@ -203,7 +225,7 @@ def try_slurm(folder, daemons):
     print(said("squeue").rstrip())
 
     def status():
-        print(said(folder / "programs/fedkit", "study", "status", folder / "study.yaml", "--store", store).rstrip())
+        print(said(folder / "programs/fedkit", "study", "status", "trial", "--store", store).rstrip())
 
     def unfinished():
         return {p.name for p in store.glob("*-*") if not (p / "entry.json").exists()}
@@ -322,19 +344,20 @@ def main():
     with tempfile.TemporaryDirectory(prefix="fedkit-clusters-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)  # munged's socket is for all
-        (folder / "study.yaml").write_text(STUDY)
+        (folder / "trial.go").write_text(STUDY)
         daemons = Daemons(folder)
         try:
             try_kubernetes(folder)
             said(ROOT / "scripts/study", "--build", folder / "programs")
+            said("go", "build", "-o", folder / "programs/fedkit", folder / "trial.go", cwd=ROOT)
             try_ssh(folder, daemons)
             store = try_slurm(folder, daemons)
             try_stop(folder)
             plain = folder / "plain"
-            for program, more in (folder / "programs/fedkit", []), (ROOT / "scripts/fedkit", ["--only", "seed=1"]):
+            for more in [], ["--seeds", "1"]:
                 begin = time.monotonic()
-                said(program, "study", folder / "study.yaml", "--store", plain, *more, env=BARE if not more else None, cwd="/")
-                print(f"{program.parent.name}/{program.name}, alone: {len(entries(plain))} runs in {time.monotonic() - begin:.0f} s")
+                said(folder / "programs/fedkit", "study", "trial", "--store", plain, *more, env=BARE if not more else None, cwd="/")
+                print(f"alone, with {'the' if more else 'an empty'} environment: {len(entries(plain))} runs in {time.monotonic() - begin:.0f} s")
                 got, want = histories(store), histories(plain)
                 differ = [run for run, h in want.items() if got.get(run) != h]
                 require(len(want) == (3 if more else RUNS) and not differ, f"other bytes than those of a plain study: {differ}")

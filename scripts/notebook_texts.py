@@ -144,8 +144,13 @@ class Known:
         return False
 
 
+def study_of(path):
+    """Returns the file with the study of a notebook, which not every one has."""
+    return path.parent / "studies" / f"{path.stem}.go"
+
+
 def check_numbers(path, cells):
-    study = path.with_suffix(".yaml")
+    study = study_of(path)
     known = Known(cells, study.read_text() if study.exists() else "")
     for i, cell in enumerate(cells):
         if cell["cell_type"] != "markdown":
@@ -193,7 +198,7 @@ def check_first(name, cells):
         yield 0, f"{len(findings)} lines follow '**What comes out**' instead of three findings, each a line that begins with '* '"
     if not (len(body) > 1 and body[1].startswith("Small part: ")):
         yield 0, "'Small part: about … seconds on two cores.' does not follow the findings"
-    elif (NOTEBOOKS / name).with_suffix(".yaml").exists() and "Full part: " not in body[1]:
+    elif study_of(NOTEBOOKS / name).exists() and "Full part: " not in body[1]:
         yield 0, "there is a study, but the line 'Small part: …' has no 'Full part: … runs by one command (section …).'"
     if not (len(body) > 2 and body[2] == links):
         yield 0, "the links do not follow the line 'Small part: …'"

@@ -40,7 +40,8 @@ class Check(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "a.ipynb")
             path.write_text(json.dumps({"cells": cells}))
-            path.with_suffix(".yaml").write_text(study)
+            texts.study_of(path).parent.mkdir()
+            texts.study_of(path).write_text(study)
             return [what.split("'")[1] for _, what in texts.check_numbers(path, cells)]
 
     def test_what_is_a_number(self):

@@ -45,7 +45,7 @@ class Unchanged(unittest.TestCase):
         self.assertNotEqual(named, self.key(reads))
 
     def test_data_count_for_what_reads_them(self):
-        reads = ["datasets.MNIST()", "datasets.\n\tCIFAR10()", "(&datasets.Loader{}).FEMNIST(ctx)", 'experiment.ReadGrid("a.yaml")']
+        reads = ["datasets.MNIST()", "datasets.\n\tCIFAR10()", "(&datasets.Loader{}).FEMNIST(ctx)", 'studies.Full("08_fedprism")', 'datasets.Name("mnist")']
         reads_none = ["datasets.Digits()", "fmt.Println(`MNIST`)", ""]
         with tempfile.TemporaryDirectory() as data, mock.patch.dict(os.environ, {"FEDKIT_DATA": data}):
             keys = [[self.key(code) for code in reads + reads_none]]

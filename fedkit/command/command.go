@@ -1,10 +1,10 @@
-// Package command is the command fedkit, which runs strategies without a notebook: over ssh, in tmux, in Slurm. A program of your
-// own is the same command, and also knows your own components:
+// Package command is the command fedkit, which runs studies without a notebook: over ssh, in tmux, in Slurm. A program of your own is the
+// same command for studies of your own:
 //
-//	func main() { command.Main(&HalfWay{}) }
+//	func main() { command.Main(study.Named{Name: "rates", Plan: rates}) }
 //
-// Results go to standard output: as text or, with --json, as JSON lines. Runs and studies print these also where standard output
-// is no terminal. Progress goes to standard error. The exit status is 0 on success, 1 after a failure, 2 if
+// Results go to standard output: as text or, with --json, as JSON lines. Studies print these also where standard output is no
+// terminal. Progress goes to standard error. The exit status is 0 on success, 1 after a failure, 2 if
 // a name, an option or a file is wrong (nothing has been written then), and 130 after an interrupt or SIGTERM.
 package command
 
@@ -19,11 +19,12 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/preset"
+	"fedkit.example/fedkit/study"
+	"fedkit.example/fedkit/worker"
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 )
@@ -70,9 +71,8 @@ func until(signals ...os.Signal) (ctx context.Context, release context.CancelFun
 }
 
 type commands struct {
-	Run     runCommand     `cmd:"" help:"Run a strategy; print its rounds."`
-	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Study   studyCommands  `cmd:"" help:"Run what is missing of a study, or say what is."`
+	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
 
 	Version version `help:"Print the version."`
@@ -87,21 +87,25 @@ func (version) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-// Main runs the command with the arguments of the program, and ends the program with its exit status. Your own components, such as
-// &HalfWay{}, are registered first: see catalog.Register. They have the status of the shipped ones in runs, studies and
-// lists.
-func Main(own ...any) { os.Exit(execute(os.Args[1:], standard(), own...)) }
+// Main runs the command with the arguments of the program, for these studies and the presets, and ends the program with its exit status.
+func Main(studies ...study.Named) {
+	worker.Main()
+	os.Exit(execute(os.Args[1:], standard(), studies...))
+}
 
 // standard is the console of the process.
 func standard() *console { return &console{out: os.Stdout, err: os.Stderr, in: os.Stdin} }
 
-// execute runs the command with these arguments and your own components, and returns its exit status.
-func execute(args []string, c *console, own ...any) int {
+// execute runs the command with these arguments and studies, and returns its exit status.
+func execute(args []string, c *console, studies ...study.Named) int {
 	interrupt.Enable()
 	c = &console{text.Terminal(c.out), text.Terminal(c.err), c.in, c.terminal || onTerminal(c.out), c.asks || onTerminal(c.in) && onTerminal(c.err)}
+	for _, p := range preset.All() {
+		studies = append(studies, study.Named{Name: p.Name, Plan: func() study.Plan { return study.Plan{&p.Trial} }})
+	}
 	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
-		kong.Vars{"presets": strings.Join(preset.Names(), ", ")}, kong.Description("Federated learning without a notebook."))
+		kong.Vars{"studies": strings.Join(named(studies).names(), ", ")}, kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above
 		panic(err)
 	}
@@ -111,8 +115,8 @@ func execute(args []string, c *console, own ...any) int {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
-	} else if err = catalog.Register(own...); err == nil {
-		err = ctx.Run(c, ctx.Model)
+	} else {
+		err = ctx.Run(c, named(studies))
 	}
 	if err != nil && !errors.Is(err, errStopped) {
 		fmt.Fprintln(c.err, "fedkit:", strings.TrimPrefix(err.Error(), "fedkit: "))

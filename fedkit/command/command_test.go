@@ -8,21 +8,90 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+	"fedkit.example/fedkit/worker"
 )
 
 // The test program is the command itself if FEDKIT_COMMAND is set. Under the race detector the plugin's destructors abort
 // when a process exits normally.
 func TestMain(m *testing.M) {
+	worker.Main()
 	if os.Getenv("FEDKIT_COMMAND") != "" {
-		syscall.Exit(execute(os.Args[1:], standard()))
+		syscall.Exit(execute(os.Args[1:], standard(), tried...))
 	}
 	syscall.Exit(m.Run())
+}
+
+// world is four clients with the small digits.
+var world = study.World{Data: datasets.Name("digits"), Partition: partition.IID{Clients: 4}, Model: study.Of(model.MLP, 4)}
+
+// rates are runs of these rates and rounds, with two seeds each.
+func rates(local fedkit.Local, rounds int, rates ...float64) func() study.Plan {
+	return func() (p study.Plan) {
+		for _, local.LR = range rates {
+			for seed := range uint64(2) {
+				p = append(p, &study.Trial{World: world, Strategy: &strategy.FedAvg{Local: local}, Options: fedkit.Options{Rounds: rounds, Seed: seed + 1}})
+			}
+		}
+		return p
+	}
+}
+
+// tried are the studies of the tests.
+var tried = []study.Named{
+	{Name: "two_by_two", Plan: twoByTwo},
+	{Name: "rates", Plan: rates(fedkit.Local{Batch: 8}, 2, 0.1)},
+	{Name: "rates_large", Plan: rates(fedkit.Local{Batch: 8}, 2, 1e30)},
+	{Name: "rates_long", Plan: rates(fedkit.Local{Batch: 8}, 200_000, 0.1)},
+	{Name: "rates_both", Plan: rates(fedkit.Local{Batch: 8}, 9, 1e30, 0.1)},
+	{Name: "short_and_long", Plan: func() study.Plan {
+		return append(rates(fedkit.Local{}, 1, 0.1)()[:1], rates(fedkit.Local{}, 200_000, 0.1)()[:1]...)
+	}},
+	{Name: "odd_names", Plan: func() study.Plan {
+		avg := &strategy.FedAvg{}
+		return study.Plan{{World: world, Strategy: avg, Options: fedkit.Options{Name: "=1+1\x1b[2J\nFedAvg", Rounds: 1, Seed: 1}, Labels: []any{"world", "\r\u009b31m"}},
+			{World: world, Strategy: avg, Options: fedkit.Options{Name: "=1+1\x1b[2J\nFedAvg", Rounds: 1, Seed: 2}, Labels: []any{"world", "b"}}}
+	}},
+	{Name: "no_data", Plan: func() study.Plan {
+		w := world
+		w.Data = datasets.Name("femnist")
+		return study.Plan{{World: w, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}}}
+	}},
+	{Name: "mistaken", Plan: func() study.Plan {
+		w := world
+		w.Partition = nil
+		return study.Plan{{World: w, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}}}
+	}},
+	{Name: "mistaken_fraction", Plan: func() study.Plan {
+		return study.Plan{{World: world, Strategy: &strategy.FedAvg{Fraction: 2}, Options: fedkit.Options{Rounds: 1}}}
+	}},
+}
+
+// twoByTwo is two strategies on two skews, with three seeds.
+func twoByTwo() (p study.Plan) {
+	local := fedkit.Local{Batch: 16, LR: 0.1}
+	for _, s := range []fedkit.Strategy{&strategy.FedAvg{Local: local}, &strategy.FedProx{Local: local, Mu: 0.1}} {
+		for _, alpha := range []float64{0.1, 1} {
+			for seed := range uint64(3) {
+				w := world
+				w.Partition = partition.Dirichlet{Clients: 10, Alpha: alpha}
+				p = append(p, &study.Trial{World: w, Strategy: s, Options: fedkit.Options{Rounds: 3, Seed: seed + 1}, Labels: []any{"α", alpha}})
+			}
+		}
+	}
+	return p
 }
 
 // do runs the command in this process.
 func do(args ...string) (status int, out, err string) {
 	var o, e bytes.Buffer
-	status = execute(args, &console{out: &o, err: &e})
+	status = execute(args, &console{out: &o, err: &e}, tried...)
 	return status, o.String(), e.String()
 }
 
@@ -33,68 +102,31 @@ func process(args ...string) *exec.Cmd {
 	return c
 }
 
-// small is a run of a second.
-var small = []string{"run", "--data", "Digits", "--partition", "IID Clients=4", "--model", "MLP Hidden=4", "--rounds", "2"}
-
-func with(args []string, more ...string) []string { return append(args[:len(args):len(args)], more...) }
-
 // Each mistake ends with status 2, a message that names what is allowed or meant, and nothing printed or written.
 func TestMistakesAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for name, text := range map[string]string{"broken.yaml": "strategy: {type: [", "section.yaml": "stratgy: FedAvg\n", "twice.yaml": "data: Digits\nData: MNIST\n", "list.yaml": "- a\n", "empty.yaml": "# nothing\n"} {
-		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files, _ := os.ReadDir(dir)
-	for _, c := range []struct {
-		says string
-		args []string
-	}{
-		{"did you mean FedProx?", with(small, "--strategy", "FedPox")},
-		{"Strategy.Mo = 0.1: must be an option of strategy.FedProx (did you mean Mu?)", with(small, "--strategy", "FedProx Mo=0.1")},
-		{"Strategy.Local.LR = fast: must be a number", with(small, "--strategy", "FedProx Local.LR=fast")},
-		{"Fraction = 2: must be in (0, 1]", with(small, "--strategy", "FedAvg Fraction=2", "--checkpoint", at("new/checkpoint"), "--save", at("new/history"))},
-		{"did you mean MNIST?", with(small, "--strategy", "FedAvg", "--data", "MNST")},
-		{"Beta = -1: must be at least 0", with(small, "--strategy", "FedAvg", "--data", "Synthetic Beta=-1")},
-		{"did you mean Dirichlet?", with(small, "--strategy", "FedAvg", "--partition", "dirichle")},
-		{"Alpha = 0: must be > 0", with(small, "--strategy", "FedAvg", "--partition", "Dirichlet Clients=4")},
-		{"did you mean Clients?", with(small, "--strategy", "FedAvg", "--partition", "clint=4")},
-		{"Clients = 9999", with(small, "--strategy", "FedAvg", "--partition", "Clients=9999")},
-		{"did you mean LeNet?", with(small, "--strategy", "FedAvg", "--model", "LaNet")},
-		{"did you mean SignFlip?", with(small, "--strategy", "FedAvg", "--attack", "By=SingFlip")},
-		{"share = 2: must be in [0, 1]", with(small, "--strategy", "FedAvg", "--attack", "By=SignFlip Share=2")},
-		{"attack.Share = nothing: must be given", with(small, "--strategy", "FedAvg", "--attack", "By=SignFlip")},
-		{"hold out: invalid: n = 99: must be in [1, ", with(small, "--strategy", "FedAvg", "--holdout", "Clients=99")},
-		{"hold out: invalid: n = 0: must be in [1, ", with(small, "--strategy", "FedAvg", "--holdout", "Seed=1")},
-		{"did you mean Devices?", with(small, "--strategy", "FedAvg", "--devices", "Device")},
-		{"Up: Constant = -1: must be a number ≥ 0", with(small, "--strategy", "FedAvg", "--devices", "Devices Up=-1")},
-		{"Pace.OverSelection = -1: must be ", with(small, "--strategy", "FedAvg", "--options", "Pace.OverSelection=-1")},
-		{"Concurrency = 99: must be at most ", with(small, "--strategy", "FedBuff Concurrency=99")},
-		{"attack.By = nothing: must be given", with(small, "--strategy", "FedAvg", "--attack", "Share=0.3")},
-		{"--store = " + at("stroe") + ": must be a folder that a study has made", []string{"results", "list", "--store", at("stroe")}},
-		{"did you mean EvalEvery?", with(small, "--strategy", "FedAvg", "--options", "EvalEvry=2")},
-		{"Rounds = 0: must be at least 1", with(small, "--strategy", "FedAvg", "--rounds", "0")},
-		{"strategy = nothing: must be given, such as FedAvg", small},
-		{"data = nothing", []string{"run", "--strategy", "FedAvg"}},
-		{"no such file", []string{"run", at("missing.yaml")}},
-		{"broken.yaml", []string{"run", at("broken.yaml")}},
-		{"data = nothing", []string{"run", at("empty.yaml"), "--strategy", "FedAvg"}},
-		{"list.yaml", []string{"run", at("list.yaml")}},
-		{"did you mean Strategy?", []string{"run", at("section.yaml")}},
-		{"given twice", []string{"run", at("twice.yaml")}},
-		{"--strategy", []string{"run", "--stratgy", "FedAvg"}},
-		{`did you mean "run"?`, []string{"rum"}},
-		{"did you mean Krum?", with(small, "--strategy", "FedAvg Aggregator=Kurm")},
-		{"did you mean FedProx?", with(small, "--strategy", "FedPrx")},
+	t.Chdir(t.TempDir())
+	for says, args := range map[string][]string{
+		`study = "two_by_tow": must be the name of a study, such as two_by_two, `:          {"study", "two_by_tow"},
+		`study = "mnist-2": must be the name of a study, such as mnist-2nn, `:              {"study", "status", "mnist-2"},
+		"study = old.yaml: must be the name of a study: studies are Go now, in notebooks/": {"study", "old.yaml"},
+		`part = "x": must be left out`:                                                     {"study", "rates", "--part", "x"},
+		`seeds = "2-1": must be seeds and ranges of seeds`:                                 {"study", "rates", "--seeds", "2-1"},
+		`seeds = "7": must be some of those of the study: 1, 2`:                            {"study", "rates", "--seeds", "7"},
+		"only = α=7: must be the name, the seed or a label":                                {"study", "two_by_two", "--only", "α=7"},
+		"FedAvg: invalid: World.Partition = nothing: must be given":                        {"study", "mistaken"},
+		"Fraction = 2: must be in (0, 1]":                                                  {"study", "mistaken_fraction"},
+		"n = -1: must be a number of workers":                                              {"study", "rates", "--workers=-1"},
+		"--store = stroe: must be a folder that a study has":                               {"results", "list", "--store", "stroe"},
+		"unknown flag --sede":                                                              {"study", "rates", "--sede", "1"},
+		`did you mean "study"?`:                                                            {"stduy"},
+		`expected "<study>"`:                                                               {"study", "status"},
 	} {
-		status, out, err := do(c.args...)
-		if status != refused || out != "" || !strings.Contains(err, c.says) {
-			t.Errorf("%q: status %d, printed %q and %q, want %q", c.args, status, out, err, c.says)
+		status, out, err := do(args...)
+		if status != refused || out != "" || !strings.Contains(err, says) {
+			t.Errorf("%q: status %d, printed %q and %q, want %q", args, status, out, err, says)
 		}
 	}
-	if left, _ := os.ReadDir(dir); len(left) != len(files) {
+	if left, _ := os.ReadDir("."); len(left) > 0 {
 		t.Errorf("%v", left)
 	}
 }
@@ -103,8 +135,32 @@ func TestMistakesAreRefused(t *testing.T) {
 func TestMissingFilesAreExplained(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
-	status, out, err := do(with(small, "--strategy", "FedAvg", "--data", "FEMNIST")...)
+	status, out, err := do("study", "no_data", "--store", t.TempDir())
 	if status != failed || out != "" || !strings.Contains(err, "FEDKIT_DATA") {
 		t.Errorf("status %d, printed %q and %q", status, out, err)
+	}
+}
+
+// The study of a notebook is stored beside it, and in its extract; where there are no notebooks, in the folder runs, as a preset's is.
+// FEDKIT_STUDY_DIR wins. Case does not matter.
+func TestWhereStudiesAreStored(t *testing.T) {
+	t.Chdir(t.TempDir())
+	in := func(want string, args ...string) {
+		t.Helper()
+		if status, out, log := do(append([]string{"study", "status"}, args...)...); status != done || !strings.HasSuffix(out, " is in "+want+"\n") {
+			t.Errorf("%d: %s%s, want %s", status, out, log, want)
+		}
+	}
+	in("runs", "rates")
+	if err := os.Mkdir("notebooks", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in(filepath.Join("notebooks", "runs", "rates")+" or "+filepath.Join("notebooks", "rates.runs"), "RATES")
+	in("mine", "rates", "--store", "mine")
+	in("runs", "MNIST-2nn")
+	t.Setenv("FEDKIT_STUDY_DIR", "shared")
+	in("shared", "rates")
+	if _, _, log := do("study", "status", "MNIST-2nn"); !strings.Contains(log, "mnist-2nn: a network") || !strings.Contains(log, "published  rounds to 97 %: 87") {
+		t.Error(log)
 	}
 }

@@ -2,8 +2,6 @@ package command
 
 import (
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/compare"
-	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/history"
 )
 
@@ -42,42 +40,4 @@ func lineOf(r *fedkit.Record) line {
 		l.Unseen = &unseen.Accuracy
 	}
 	return l
-}
-
-// summary is a run as one line of JSON.
-type summary struct {
-	Name      string         `json:"name"`
-	Strategy  *config.Config `json:"strategy"`
-	Data      string         `json:"data"`
-	Partition string         `json:"partition"`
-	Model     string         `json:"model"`
-	Clients   int            `json:"clients"`
-	Params    int            `json:"params"`
-	Seed      uint64         `json:"seed"`
-	Device    string         `json:"device"`
-	Rounds    int            `json:"rounds"`
-	Accuracy  fedkit.Float   `json:"accuracy"` // of the last evaluated round
-	Best      fedkit.Float   `json:"best"`     // accuracy, or R² of a regression, of any round
-	Seconds   float64        `json:"seconds"`
-	Clock     fedkit.Float   `json:"clock,omitempty"` // s of the simulated clock
-	BytesUp   int64          `json:"bytes_up"`
-	BytesDown int64          `json:"bytes_down"`
-	Stopped   bool           `json:"stopped"`
-	Error     string         `json:"error,omitempty"`
-}
-
-func summaryOf(h *fedkit.History, err error) summary {
-	s := summary{Name: h.Name, Strategy: h.Config, Data: h.Data, Partition: h.Partition, Model: h.Model, Clients: h.Clients, Params: h.Params,
-		Seed: h.Seed, Device: h.Device, Rounds: len(h.Rounds), Accuracy: fedkit.Float(h.Accuracy()), Best: fedkit.Float(compare.Best.Of(h)[0]),
-		Seconds: h.Seconds(), Stopped: h.Stopped}
-	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		s.BytesUp += r.BytesUp
-		s.BytesDown += r.BytesDown
-		s.Clock = r.Clock
-	}
-	if err != nil {
-		s.Error = err.Error()
-	}
-	return s
 }

@@ -1,18 +1,23 @@
 package command
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/experiment"
+	"fedkit.example/fedkit/internal/nearest"
+	"fedkit.example/fedkit/preset"
 	"fedkit.example/fedkit/progress"
 	"fedkit.example/fedkit/study"
+	"fedkit.example/fedkit/worker"
 )
 
 type studyCommands struct {
@@ -20,18 +25,21 @@ type studyCommands struct {
 	Status statusCommand `cmd:"" help:"Say how many runs are stored, failed, running and missing, and why the rest has to run. Computes nothing."`
 }
 
-// gridFile is the file of a study, and a selection of its runs.
-type gridFile struct {
-	File string `arg:"" help:"YAML file: see below."`
+// selection is a study, or some of its runs, and where they are.
+type selection struct {
+	Study string `arg:"" help:"Name of the study, or of what a paper has published: ${studies}."`
 
-	Only    []string `sep:"none" placeholder:"KEY=VALUE" help:"Only the runs with this name, seed or label: --only name=FedAvg --only seed=1 --only α=0.1."`
-	Store   string   `default:"runs" env:"FEDKIT_STUDY_DIR" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
-	Extract string   `placeholder:"FILE" help:"One small file with what tables and curves need of the runs, for notebooks. It is read and, after a study, written."`
+	Part    string   `placeholder:"PART" help:"Only the runs of this part of the study."`
+	Seeds   string   `placeholder:"2-5" help:"Only the runs with these seeds, such as 2-5 or 1,3."`
+	Only    []string `sep:"none" placeholder:"KEY=VALUE" help:"Only the runs with this name, seed or label: --only name=FedAvg --only α=0.1."`
+	Store   string   `env:"FEDKIT_STUDY_DIR" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: notebooks/runs/STUDY, or runs where there is no folder notebooks."`
+	Extract string   `placeholder:"FILE" help:"One small file with what tables and curves need of the runs, for notebooks. It is read and, after a study, written. Default with that of --store: notebooks/STUDY.runs."`
 	form
 }
 
 type studyCommand struct {
-	gridFile
+	selection
+	Workers  int  `placeholder:"N" help:"Compute every run on this many worker processes of this machine, with the same bytes."`
 	Models   bool `help:"Keep the final models."`
 	Add      bool `help:"Compute only what the extract lacks too, and add it."`
 	DryRun   bool `help:"Do as study status: compute nothing."`
@@ -41,84 +49,114 @@ type studyCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*studyCommands) Help() string {
-	return gridHelp + "\n\nOptions: fedkit study run --help, fedkit study status --help."
+	return `A study is a function in Go, such as those of the notebooks in notebooks/studies: see notebooks/guide/studies.md. Runs are stored as they
+finish, and computed once: the same command again computes only what is missing. Standard output lists the runs: as text or, with --json
+and where it is no terminal, as JSON lines.
+
+Options: fedkit study run --help, fedkit study status --help.`
 }
 
-// Help implements kong.HelpProvider.
-func (*studyCommand) Help() string { return gridHelp }
+// named are the studies that the command knows, presets last.
+type named []study.Named
 
-const gridHelp = `The file has a base, with sections as in a file for run, and what varies: lists of values by path, and sets of what
-belongs together by name. There is a run for each combination:
+func (all named) names() (names []string) {
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
 
-  base:
-    strategy: {Local: {Epochs: 2, Batch: 16, LR: 0.1}}
-    data: Digits
-    partition: Dirichlet Clients=20
-    model: MLP Hidden=64
-    options: {Rounds: 30}
-  vary:
-    strategy: [FedAvg, FedProx Mu=0.1, FedProx Mu=1]
-    partition.Alpha: [0.1, 1]
-    speed:
-      slow: {strategy: {Local: {LR: 0.03}}, options: {Rounds: 100}}
-      fast: {strategy: {Local: {LR: 0.3}}}
-    options.Seed: [1, 2, 3, 4, 5]
-  labels: {partition.Alpha: α}
+// find returns the study of a name.
+func (all named) find(name string) (study.Named, error) {
+	if i := slices.IndexFunc(all, func(s study.Named) bool { return strings.EqualFold(s.Name, name) }); i >= 0 {
+		return all[i], nil
+	}
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return study.Named{}, fedkit.Invalid("study", name, "the name of a study: studies are Go now, in notebooks/studies; notebooks/guide/studies.md says how to add one")
+	}
+	near := nearest.Sort(name, all.names())
+	return study.Named{}, fedkit.Invalid("study", strconv.Quote(name), "the name of a study, such as "+strings.Join(near[:min(3, len(near))], ", ")+"; --help has all")
+}
 
-A set may have its own vary; null takes away what the base has. Runs are stored as they finish, and computed once: the same
-command again computes only what is missing. Standard output lists the runs: as text or, with --json and where it is no
-terminal, as JSON lines.`
-
-// grid returns the runs of the file, and those that are selected.
-func (s *gridFile) grid() (whole, some experiment.Grid, err error) {
-	if whole, err = experiment.ReadGrid(s.File); err != nil {
+// plan returns the runs of the study, and those that are selected, and fills in where they are stored. It tells what is known of a preset.
+func (s *selection) plan(c *console, all named) (whole, some study.Plan, err error) {
+	of, err := all.find(s.Study)
+	if err != nil {
 		return nil, nil, err
 	}
+	whole = of.Plan()
+	if p, err := preset.ByName(of.Name); err == nil {
+		fmt.Fprintln(c.err, p)
+		s.Store = cmp.Or(s.Store, "runs")
+	}
+	if info, err := os.Stat("notebooks"); s.Store == "" && err == nil && info.IsDir() {
+		s.Store, s.Extract = filepath.Join("notebooks", "runs", of.Name), cmp.Or(s.Extract, filepath.Join("notebooks", of.Name+".runs"))
+	}
+	s.Store = cmp.Or(s.Store, "runs")
 	some = whole
+	if s.Part != "" {
+		some, err = some.Part(s.Part)
+	}
+	if s.Seeds != "" && err == nil {
+		some, err = some.Seeds(s.Seeds)
+	}
 	for _, only := range s.Only {
 		key, value, _ := strings.Cut(only, "=")
-		if some = some.Where(key, value); len(some) == 0 {
-			return nil, nil, fedkit.Invalid("only", only, "the name, the seed or a label of a run of the file, such as seed=1")
+		if some = some.Where(key, value); len(some) == 0 && err == nil {
+			err = fedkit.Invalid("only", only, "the name, the seed or a label of a run of the study, such as seed=1")
 		}
 	}
-	return whole, some, nil
+	return whole, some, err
 }
 
 // Run computes the runs that are missing.
-func (s *studyCommand) Run(c *console) error {
+func (s *studyCommand) Run(c *console, all named) error {
 	if s.DryRun {
-		return (&statusCommand{s.gridFile}).Run(c)
+		return (&statusCommand{s.selection}).Run(c, all)
 	}
-	whole, grid, err := s.grid()
+	whole, plan, err := s.plan(c, all)
+	if err == nil {
+		err = s.keepsExtract()
+	}
 	if err != nil {
 		return err
 	}
-	if s.Extract != "" {
-		if _, err := study.Open(s.Extract); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fedkit.Invalid("--extract", s.Extract, "an extract that can be read, since its runs are kept, or no file: "+err.Error())
-		}
-	}
 	if s.Add {
 		missing := whole.Status(s.Store, s.Extract).Missing
-		grid = slices.DeleteFunc(slices.Clone(grid), func(t *experiment.Trial) bool { return !slices.Contains(missing, t) })
-		if len(grid) == 0 {
+		plan = slices.DeleteFunc(slices.Clone(plan), func(t *study.Trial) bool { return !slices.Contains(missing, t) })
+		if len(plan) == 0 {
 			fmt.Fprintln(c.err, "the store and the extract have all runs")
 			return s.extract(whole)
 		}
 	}
-	st, err := grid.Study(s.Store)
+	ctx, release := until(syscall.SIGTERM) // as Slurm sends it when time is up
+	defer release()
+	if s.Workers != 0 {
+		w, err := worker.Local(ctx, s.Workers)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		for _, t := range plan {
+			t.Options.Workers = w
+		}
+	}
+	st, err := plan.Study(s.Store)
 	if err != nil {
 		return err
 	}
 	st.Models, st.Recompute, st.Parallel, st.Log = s.Models, s.Again, s.Parallel, c.err
-	ctx, release := until(syscall.SIGTERM)
-	defer release()
+	return s.run(ctx, c, st, plan, whole)
+}
+
+// run runs the study, lists the runs, and writes the extract.
+func (s *studyCommand) run(ctx context.Context, c *console, st *study.Study, plan, whole study.Plan) error {
 	runs, err := st.Run(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(c.err, "fedkit: stopped:", err)
 		err = errStopped
-	case err == nil && len(runs) < len(grid):
+	case err == nil && len(runs) < len(plan):
 		err = errStopped
 	case err == nil && len(runs.Failed()) > 0:
 		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))
@@ -126,8 +164,23 @@ func (s *studyCommand) Run(c *console) error {
 	return errors.Join(s.print(c, runs), err, s.extract(whole))
 }
 
+// keepsExtract refuses an extract whose runs would be lost when it is written: one that cannot be read, or that no plan finds.
+func (s *studyCommand) keepsExtract() error {
+	if s.Extract == "" {
+		return nil
+	}
+	runs, err := study.Open(s.Extract)
+	if err == nil {
+		err = runs.Older(s.Extract)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fedkit.Invalid("--extract", s.Extract, "an extract that can be read, since its runs are kept, or no file: "+err.Error())
+	}
+	return nil
+}
+
 // extract writes the extract, if one is named: of the runs that are stored, and of those that it has already.
-func (s *studyCommand) extract(whole experiment.Grid) error {
+func (s *studyCommand) extract(whole study.Plan) error {
 	if s.Extract == "" {
 		return nil
 	}
@@ -156,12 +209,12 @@ func (s *studyCommand) print(c *console, runs study.Runs) error {
 	return nil
 }
 
-type statusCommand struct{ gridFile }
+type statusCommand struct{ selection }
 
 // Help implements kong.HelpProvider.
 func (*statusCommand) Help() string {
 	return `Data are not loaded, and the kind of device is not compared: a study does both, and computes anew what was stored with other
-ones. --json prints a line for each run of the file, then what is running.`
+ones. --json prints a line for each run of the study, then what is running.`
 }
 
 // state is a run of a study, or one that a process computes, in one line of JSON.
@@ -178,14 +231,14 @@ type state struct {
 }
 
 // Run says what is there.
-func (s *statusCommand) Run(c *console) error {
-	_, grid, err := s.grid()
+func (s *statusCommand) Run(c *console, all named) error {
+	_, plan, err := s.plan(c, all)
 	if err != nil {
 		return err
 	}
-	found, running := grid.Status(s.Store, s.Extract), s.running()
+	found, running := plan.Status(s.Store, s.Extract), s.running()
 	if s.JSON {
-		return s.printJSON(c, grid, found, running)
+		return s.printJSON(c, plan, found, running)
 	}
 	failed, again := 0, 0
 	for _, r := range found.Runs.Failed() {
@@ -193,7 +246,7 @@ func (s *statusCommand) Run(c *console) error {
 			again++
 		}
 	}
-	fmt.Fprintf(c.out, "%d runs: %d stored, %d failed, %d to run; %d running in %s\n%s\n", len(grid), len(found.Runs)-failed, failed, len(found.Missing)+again, len(running), s.Store, found)
+	fmt.Fprintf(c.out, "%d runs: %d stored, %d failed, %d to run; %d running in %s\n%s\n", len(plan), len(found.Runs)-failed, failed, len(found.Missing)+again, len(running), s.Store, found)
 	if again > 0 {
 		fmt.Fprintf(c.out, "to run again, since they failed for a reason outside: %d\n", again)
 	}
@@ -225,9 +278,9 @@ func (s *statusCommand) running() (all []state) {
 	return all
 }
 
-func (s *statusCommand) printJSON(c *console, grid experiment.Grid, found *experiment.Found, running []state) (err error) {
+func (s *statusCommand) printJSON(c *console, plan study.Plan, found *study.Found, running []state) (err error) {
 	runs := found.Runs
-	for _, t := range grid {
+	for _, t := range plan {
 		l := state{State: "missing", Name: t.Name(), Labels: map[string]string{}, Seed: t.Options.Seed, Why: found.Why(t)}
 		for pair := range slices.Chunk(t.Labels, 2) {
 			l.Labels[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"time"
 	"unicode"
 
-	"fedkit.example/fedkit/experiment"
 	"github.com/janpfeifer/must"
 )
 
@@ -22,12 +20,12 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	store := filepath.Join(t.TempDir(), "runs")
 	dry := func(want string) {
-		if status, out, log := do("study", "../experiment/testdata/study.yaml", "--store", store, "--dry-run"); status != done || !strings.Contains(out, want) || log != "" {
+		if status, out, log := do("study", "two_by_two", "--store", store, "--dry-run"); status != done || !strings.Contains(out, want) || log != "" {
 			t.Errorf("%d, %s%s, want %q", status, out, log, want)
 		}
 	}
 	dry("12 runs: 0 stored, 0 failed, 12 to run; 0 running in " + store + "\nnone of 12 runs is in " + store)
-	status, first, log := do("study", "../experiment/testdata/study.yaml", "--store", store)
+	status, first, log := do("study", "two_by_two", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
 		t.Fatal(status, first, log)
 	}
@@ -38,23 +36,21 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	var other result
 	must.M(json.Unmarshal([]byte(strings.Split(first, "\n")[1]), &other))
-	if status, again, log := do("study", "../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
+	if status, again, log := do("study", "two_by_two", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
 	}
 	dry("runs from the folder " + store + ": 12\n")
 	extract := filepath.Join(t.TempDir(), "all.runs")
-	status, some, log := do("study", "../experiment/testdata/study.yaml", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
-	if all, err := experiment.ReadGrid("../experiment/testdata/study.yaml"); err != nil {
-		t.Error(err)
-	} else if found, err := all.Find("nowhere", extract); err != nil || len(found.Runs) != 12 || status != done || strings.Count(some, "\n") != 1 {
+	status, some, log := do("study", "two_by_two", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
+	if found, err := twoByTwo().Find("nowhere", extract); err != nil || len(found.Runs) != 12 || status != done || strings.Count(some, "\n") != 1 {
 		t.Error(status, some, log, err)
 	}
 	added := filepath.Join(t.TempDir(), "added.runs") // of what the store has, and then of what it has itself
 	for _, from := range []string{store, filepath.Join(t.TempDir(), "empty")} {
-		if status, out, log := do("study", "../experiment/testdata/study.yaml", "--store", from, "--extract", added, "--add"); status != done || out != "" || log != "the store and the extract have all runs\n" {
+		if status, out, log := do("study", "two_by_two", "--store", from, "--extract", added, "--add"); status != done || out != "" || log != "the store and the extract have all runs\n" {
 			t.Error(status, out, log)
 		}
-		if found := must.M1(must.M1(experiment.ReadGrid("../experiment/testdata/study.yaml")).Find("nowhere", added)); len(found.Runs) != 12 {
+		if found := must.M1(twoByTwo().Find("nowhere", added)); len(found.Runs) != 12 {
 			t.Errorf("%d runs in the extract", len(found.Runs))
 		}
 	}
@@ -66,18 +62,18 @@ func TestStudyAndResults(t *testing.T) {
 		lines int
 		says  string
 	}{
-		{[]string{"list"}, 13, "FedProx Mu=0.1, α 0.1"},
+		{[]string{"list"}, 13, "FedProx, α 0.1"},
 		{[]string{"list", "α=0.1", "strategy=FedProx"}, 4, "FedProx-"},
 		{[]string{"list", "--json", "name=FedAvg", "seed=1"}, 2, `"labels":{"α":"1"}`},
 		{[]string{"list", r.ID}, 2, r.ID},
 		{[]string{"show", r.ID}, 11, "strategy.FedAvg{Local: {Batch: 16, LR: 0.1}}"},
-		{[]string{"table"}, 6, "FedProx Mu=0.1, α 0.1"},
-		{[]string{"table", "--json"}, 4, `"run":"FedProx Mu=0.1, α 0.1"`},
+		{[]string{"table"}, 6, "FedProx, α 0.1"},
+		{[]string{"table", "--json"}, 4, `"run":"FedProx, α 0.1"`},
 		{[]string{"show", r.ID, "--json"}, 4, `{"id":"` + r.ID + `","round":3,`},
 		{[]string{"check", "seed=2", "--json"}, 4, `"whole":true`},
 		{[]string{"diff", r.ID, other.ID}, 17, "\nOptions.Seed  1      "},
 		{[]string{"diff", r.ID, other.ID, "--json"}, 10, `{"a":"1","b":"2","field":"Options.Seed"}`},
-		{[]string{"table", "α=1", "--format", "csv", "--baseline", "FedAvg", "--columns", "accuracy,pairs"}, 3, "FedProx Mu=0.1,"},
+		{[]string{"table", "α=1", "--format", "csv", "--baseline", "FedAvg", "--columns", "accuracy,pairs"}, 3, "FedProx,"},
 		{[]string{"check", "α=0.1"}, 1, "6 runs are as they were stored"},
 		{[]string{"remove", "α=1", "--yes"}, 6, "FedProx-"},
 		{[]string{"list"}, 7, "α 0.1"},
@@ -122,7 +118,7 @@ func TestStudyAndResults(t *testing.T) {
 	if status, out, log := do("results", "list", "--store", extract); status != refused || out != "" || !strings.Contains(log, "--store = "+extract+": must be a folder that a study has made, or an extract: ") {
 		t.Error(status, out, log)
 	}
-	if status, out, log := do("study", "../experiment/testdata/study.yaml", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
+	if status, out, log := do("study", "two_by_two", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
 		t.Error(status, out, log)
 	}
 	must.M(os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600))
@@ -133,36 +129,28 @@ func TestStudyAndResults(t *testing.T) {
 
 // The status of a study says what is there and why the rest has to run, also while another process computes it.
 func TestStudyStatus(t *testing.T) {
-	dir := t.TempDir()
-	path, store := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "runs")
-	write := func(rate string, rounds int) {
-		text := fmt.Sprintf("base: {strategy: FedAvg Local.LR=%s Local.Batch=8, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: %d}}\nvary: {options.Seed: [1, 2]}\n", rate, rounds)
-		must.M(os.WriteFile(path, []byte(text), 0o600))
-	}
-	says := func(want ...string) {
+	store := filepath.Join(t.TempDir(), "runs")
+	says := func(study string, want ...string) {
 		t.Helper()
-		_, out, log := do("study", "status", path, "--store", store)
+		_, out, log := do("study", "status", study, "--store", store)
 		for _, want := range want {
 			if log != "" || !strings.Contains(out, want) {
 				t.Errorf("%s%s, want %s", out, log, want)
 			}
 		}
 	}
-	write("1e30", 2)
-	do("study", path, "--store", store, "--only", "seed=1")
-	says("2 runs: 0 stored, 1 failed, 1 to run", "missing: 1: FedAvg, seed 2", "failed: 1: FedAvg: ")
-	write("0.1", 2)
-	says("2 runs: 0 stored, 0 failed, 2 to run", "none of 2 runs is in "+store, "of these, there with other options: 1: Local.LR: 0.1, was 1e+30")
-	do("study", path, "--store", store, "--only", "seed=1")
-	says("2 runs: 1 stored, 0 failed, 1 to run; 0 running")
-	_, out, _ := do("study", "status", path, "--store", store, "--json")
+	do("study", "rates_large", "--store", store, "--only", "seed=1")
+	says("rates_large", "2 runs: 0 stored, 1 failed, 1 to run", "missing: 1: FedAvg, seed 2", "failed: 1: FedAvg: ")
+	says("rates", "2 runs: 0 stored, 0 failed, 2 to run", "none of 2 runs is in "+store, "of these, there with other options: 1: Local.LR: 0.1, was 1e+30")
+	do("study", "rates", "--store", store, "--seeds", "1", "--workers", "2")
+	says("rates", "2 runs: 1 stored, 0 failed, 1 to run; 0 running")
+	_, out, _ := do("study", "status", "rates", "--store", store, "--json")
 	if lines := strings.Split(out, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], `{"state":"stored","id":"FedAvg-`) || lines[1] != `{"state":"missing","name":"FedAvg","seed":2}` {
 		t.Error(out)
 	}
-	write("0.1", 200_000)
-	c := process("study", path, "--store", store, "--parallel", "1")
+	c := process("study", "rates_long", "--store", store, "--parallel", "1")
 	must.M(c.Start())
-	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000, on "); _, out, _ = do("study", "status", path, "--store", store) {
+	for _, out, _ = do("study", "status", "rates_long", "--store", store); !strings.Contains(out, " of 200000, on "); _, out, _ = do("study", "status", "rates_long", "--store", store) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !strings.Contains(out, "2 to run; 1 running in "+store) || !strings.Contains(out, "\nrunning: FedAvg-") || !strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1") {
@@ -172,31 +160,21 @@ func TestStudyStatus(t *testing.T) {
 	_ = c.Wait()
 }
 
-// On a terminal runs and studies print text, and JSON lines on demand.
+// On a terminal studies print text, and JSON lines on demand.
 func TestTextOnATerminal(t *testing.T) {
-	path, store := filepath.Join(t.TempDir(), "study.yaml"), t.TempDir()
-	must.M(os.WriteFile(path, []byte("base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 2}}\n"), 0o600))
-	for _, args := range [][]string{with(small, "--strategy", "FedAvg"), {"study", path, "--store", store}} {
-		for _, c := range []struct {
-			args  []string
-			start string
-		}{{args, map[string]string{"run": "FedAvg on digits", "study": "id  "}[args[0]]}, {with(args, "--json"), "{"}} {
-			var out, log bytes.Buffer
-			if status := execute(c.args, &console{out: &out, err: &log, terminal: true}); status != done || !strings.HasPrefix(out.String(), c.start) || strings.Contains(out.String(), "{") != (c.start == "{") {
-				t.Errorf("%q: %d, %s%s", c.args, status, &out, &log)
-			}
+	args := []string{"study", "rates", "--store", t.TempDir()}
+	for start, more := range map[string][]string{"id  ": args, "{": append(args, "--json")} {
+		var out, log bytes.Buffer
+		if status := execute(more, &console{out: &out, err: &log, terminal: true}, tried...); status != done || !strings.HasPrefix(out.String(), start) || strings.Contains(out.String(), "{") != (start == "{") {
+			t.Errorf("%q: %d, %s%s", more, status, &out, &log)
 		}
 	}
 }
 
 // Names and labels cannot break lines or control a terminal.
 func TestNamesOfAnyOrigin(t *testing.T) {
-	dir := t.TempDir()
-	path, store := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "runs")
-	text := "base: {data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 1}}\n" +
-		`vary: {strategy: {"=1+1\e[2J\nFedAvg": {strategy: FedAvg}}, world: {"\r\u009b31m": {options: {Seed: 1}}, b: {options: {Seed: 2}}}}`
-	must.M(os.WriteFile(path, []byte(text), 0o600))
-	for _, args := range [][]string{{"study", path}, {"study", path}, {"results", "list"}, {"results", "show"}, {"results", "table"}, {"results", "list", "x=\x1b"}} {
+	store := filepath.Join(t.TempDir(), "runs")
+	for _, args := range [][]string{{"study", "odd_names"}, {"study", "odd_names"}, {"results", "list"}, {"results", "show"}, {"results", "table"}, {"results", "list", "x=\x1b"}} {
 		status, out, log := do(append(args, "--store", store)...)
 		if i := strings.IndexFunc(out+log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }); i >= 0 || status == failed {
 			t.Errorf("%q: status %d\n%s%s", args, status, out, log)
@@ -215,10 +193,7 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 
 // A failed run does not stop the others, but the status is a failure.
 func TestStudyTellsOfFailures(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "study.yaml")
-	text := "base: {strategy: FedAvg Local.Batch=8, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 9}}\nvary: {strategy.Local.LR: [1e30, 0.1]}\n"
-	must.M(os.WriteFile(path, []byte(text), 0o600))
-	status, out, log := do("study", path, "--store", t.TempDir())
+	status, out, log := do("study", "rates_both", "--seeds", "1", "--store", t.TempDir())
 	if status != failed || strings.Count(out, "\n") != 2 || !strings.Contains(out, "not finite") || !strings.Contains(log, "1 of 2 runs failed") {
 		t.Error(status, out, log)
 	}
@@ -227,10 +202,7 @@ func TestStudyTellsOfFailures(t *testing.T) {
 // SIGTERM ends a study; finished runs are printed.
 func TestStudyIsTerminated(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "study.yaml")
-	text := "base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP Hidden=4}\nvary: {options.Rounds: [1, 200000]}\n"
-	must.M(os.WriteFile(path, []byte(text), 0o600))
-	c := process("study", path, "--store", filepath.Join(dir, "runs"))
+	c := process("study", "short_and_long", "--store", filepath.Join(dir, "runs"))
 	var out, log strings.Builder
 	c.Stdout, c.Stderr = &out, &log
 	must.M(c.Start())

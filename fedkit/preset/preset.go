@@ -1,11 +1,11 @@
 // Package preset has experiments as papers and toolkits have published them: data, partition, model, local work, rounds, and the numbers
 // that they report beside fedkit's.
 //
-//	e, err := preset.MNIST2NN().Experiment()
-//	fed, err := e.Federation()
-//	h, err := fedkit.Run(ctx, fed, e.Strategy, e.Options)
+//	p := preset.MNIST2NN()
+//	fed := must.M1(p.Trial.Federation())
+//	h := must.M1(fedkit.Run(ctx, fed, p.Trial.Strategy, p.Trial.Options))
 //
-// On the command line, fedkit run --preset mnist-2nn does it, and further options change it.
+// On the command line, ./scripts/study mnist-2nn does it. A study of your own changes a copy.
 package preset
 
 import (
@@ -13,21 +13,16 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/catalog"
-	"fedkit.example/fedkit/experiment"
+	"fedkit.example/fedkit/study"
 )
 
-// Preset is a published experiment. Its parts are written as fedkit run takes them: "FedAvg Fraction=0.1 Local.LR=0.1".
+// Preset is a published experiment.
 type Preset struct {
-	Name   string // of fedkit run --preset
+	Name   string // by which ./scripts/study runs it
 	About  string // what it is, and what is not as it was published
 	Source string // who published it, and where
 
-	Strategy  string // the algorithm with its options
-	Data      string // a data set
-	Partition string // the rule that deals it to clients
-	Model     string // what is trained
-	Options   string // of the run
+	Trial study.Trial // its federation, strategy and options
 
 	Published, Measured []Number // there, and by fedkit
 }
@@ -69,28 +64,6 @@ func (p Preset) String() string {
 		lines = append(lines, "fedkit     "+n.String())
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Tree returns the experiment as catalog.Build takes it, to be changed.
-func (p Preset) Tree() (map[string]any, error) {
-	tree := map[string]any{}
-	for section, text := range map[string]string{"strategy": p.Strategy, "data": p.Data, "partition": p.Partition, "model": p.Model, "options": p.Options} {
-		part, err := catalog.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("preset %s: %s: %w", p.Name, section, err)
-		}
-		catalog.Set(tree, section, part)
-	}
-	return tree, nil
-}
-
-// Experiment returns the experiment. No data are loaded.
-func (p Preset) Experiment() (*experiment.Experiment, error) {
-	tree, err := p.Tree()
-	if err != nil {
-		return nil, err
-	}
-	return experiment.Build(tree)
 }
 
 // All returns all presets.

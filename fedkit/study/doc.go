@@ -15,6 +15,13 @@
 // If the program is started again, or a cell run again, only what is missing is computed, and Run says why it is missing:
 // "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
 //
+// # Plans
+//
+// A long study is a function that returns a Plan: its runs, with the World that each is in. No data are loaded before they run. The
+// command ./scripts/study runs it, all of it or a part, and a cell finds what has been computed:
+//
+//	found := must.M1(plan.Find("runs", "paper.runs"))
+//
 // # What identifies a run
 //
 // The key is the SHA-256 of everything that changes results: the strategy with every option and part, in exported fields

@@ -41,3 +41,6 @@ func AlterEntry(path, old, by string) error {
 	}
 	return os.WriteFile(path, seal(bytes.Replace(entry, []byte(old), []byte(by), 1)), 0o600)
 }
+
+// AddFrom is add.
+var AddFrom = (*Study).add

@@ -209,7 +209,7 @@ func TestMadeFrom(t *testing.T) {
 	add := func(dir string, from ...any) (study.Runs, string) {
 		st := study.New(dir)
 		for _, from := range from {
-			st.AddFrom(from, fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 1})
+			study.AddFrom(st, from, fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 1}, nil)
 		}
 		return run(t, st)
 	}

@@ -13,8 +13,10 @@ import (
 
 // Model is the model of a World: a function and its arguments, so that runs are found by them. Make it with Of.
 type Model struct {
-	key  string
-	make func() (fedkit.Model, error)
+	key       string
+	make      func() (fedkit.Model, error)
+	of        any // what Of was given
+	arguments []any
 }
 
 // Of describes a model by the function that makes it and the function's arguments: numbers, texts, lists, structs, or other models. Or f
@@ -31,7 +33,7 @@ func Of(f any, arguments ...any) Model {
 	for i, a := range arguments {
 		words[i] = word(a)
 	}
-	return Model{name + "(" + strings.Join(words, ", ") + ")", func() (fedkit.Model, error) {
+	made := func() (fedkit.Model, error) {
 		if !named {
 			return nil, fedkit.Invalid("World.Model", fmt.Sprintf("%T", f), "study.Of a function with a name: runs are found by it")
 		}
@@ -39,7 +41,8 @@ func Of(f any, arguments ...any) Model {
 			return m, nil
 		}
 		return call(name, reflect.ValueOf(f), arguments)
-	}}
+	}
+	return Model{name + "(" + strings.Join(words, ", ") + ")", made, f, arguments}
 }
 
 // Key is the call: "model.MLP(200, 200)".

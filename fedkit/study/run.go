@@ -34,7 +34,7 @@ type Run struct {
 	Error    string        `json:"error,omitempty"`  // why it failed; empty if it did not
 	Retry    bool          `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
-	// From is what its federation was made from, one per study that recorded it with AddFrom; empty if none did.
+	// From is what its federation was made from, one per plan that it was found by; empty if none was.
 	From  []*config.Config `json:"from,omitempty"`
 	About *fedkit.History  `json:"about"` // what identifies it; no rounds
 

@@ -82,16 +82,18 @@ func (s *Study) reasons(missing []*plan) string {
 		n[p.reason(byName[p.Name])]++
 	}
 	delete(n, "")
-	all := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
-	for i, reason := range all {
-		if n[reason] < len(missing) {
-			all[i] = fmt.Sprintf("%s (%d)", reason, n[reason])
+	return frequent(n, len(missing))
+}
+
+// frequent lists words, the most frequent first, each with its number unless that is the number of all.
+func frequent(n map[string]int, all int) string {
+	words := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
+	for i, word := range words {
+		if n[word] < all {
+			words[i] = fmt.Sprintf("%s (%d)", word, n[word])
 		}
 	}
-	if len(all) > 3 {
-		all = append(all[:3], fmt.Sprintf("and %d other reasons", len(all)-3))
-	}
-	return strings.Join(all, "; ")
+	return first3(words, "; ")
 }
 
 // reason returns how a run differs from the most similar one of its name, labels and seed first. Ties are broken by the words,
@@ -124,9 +126,9 @@ func (p *plan) reason(stored Runs) string {
 }
 
 // first3 writes the first three lines.
-func first3(lines []string) string {
+func first3(lines []string, between string) string {
 	if len(lines) > 3 {
 		lines = append(slices.Clone(lines[:3]), fmt.Sprintf("and %d more", len(lines)-3))
 	}
-	return strings.Join(lines, ", ")
+	return strings.Join(lines, between)
 }

@@ -60,13 +60,11 @@ type plan struct {
 // filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times; a part that it
 // holds by a pointer must not be changed before Run returns. Run reports mistakes before anything runs.
 func (s *Study) Add(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
-	s.AddFrom(nil, fed, strategy, o, pairs...)
+	s.add(nil, fed, strategy, o, pairs)
 }
 
-// AddFrom is Add for a federation that a value describes, such as one read from a file. The configuration of from (see config.Of)
-// is stored with the run, so that experiment.Grid.Find finds the run by it, without the data. It is not part of the key. A nil
-// from is ignored.
-func (s *Study) AddFrom(from any, fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
+// add is Add for the federation of a World, by which Plan.Find finds the run. It is not part of the key.
+func (s *Study) add(from any, fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs []any) {
 	p, err := s.plan(fed, strategy, o, pairs)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("study: run %d: %w", len(s.plans)+1, err)
@@ -198,7 +196,7 @@ func (s *Study) conflicts() error {
 			continue
 		}
 		if q.Key != p.Key && (p.given || q.given) {
-			return fmt.Errorf("study: run %d: %w: another run is called %q too: it differs in %s", i+1, fedkit.ErrInvalid, name, first3(differences(q.About, p.About)))
+			return fmt.Errorf("study: run %d: %w: another run is called %q too: it differs in %s", i+1, fedkit.ErrInvalid, name, first3(differences(q.About, p.About), ", "))
 		}
 	}
 	return nil
@@ -219,7 +217,7 @@ func (p *plan) changed() error {
 		return fmt.Errorf("study: %s: after Add: %w", p.Run, err)
 	}
 	if fields := differences(p.About, is); fields != nil {
-		return fmt.Errorf("study: %s: %w: a part was changed after Add, which does not copy what a pointer holds: %s", p.Run, fedkit.ErrInvalid, first3(fields))
+		return fmt.Errorf("study: %s: %w: a part was changed after Add, which does not copy what a pointer holds: %s", p.Run, fedkit.ErrInvalid, first3(fields, ", "))
 	}
 	return nil
 }
@@ -266,7 +264,7 @@ func (s *Study) readStored() error {
 		}
 	}
 	if mended != nil {
-		s.sayf("%s\n", first3(mended))
+		s.sayf("%s\n", first3(mended, ", "))
 	}
 	return nil
 }

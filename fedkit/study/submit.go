@@ -22,7 +22,7 @@ import (
 // Submit is Run for a study that is computed elsewhere: if runs are missing, a shell command starts the processes that compute them,
 // and Submit follows the folder until all are stored. Nothing is computed here.
 //
-//	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm ~/fedkit notebooks/07_smart_selection.yaml"))
+//	runs := must.M1(st.Submit(ctx, "sbatch --array=1-8 scripts/study.slurm ~/fedkit 19_machines"))
 //
 // The command finds the absolute path of the folder in FEDKIT_STUDY_DIR. It must run the same study there, with --models if
 // Study.Models is set, and return once the jobs are submitted. What it prints is logged, and kept in the folder in a file

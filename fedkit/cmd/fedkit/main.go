@@ -1,13 +1,11 @@
-// Command fedkit runs strategies without a notebook: over ssh, in tmux, in Slurm. See package command.
+// Command fedkit runs the studies of the notebooks, and presets, without a notebook: over ssh, in tmux, in Slurm. See package command.
 //
 //	./scripts/fedkit --help
 package main
 
 import (
-	"fedkit.example/datasets/huggingface"
-	"fedkit.example/datasets/parquet"
 	"fedkit.example/fedkit/command"
+	"fedkit.example/notebooks/studies"
 )
 
-// Parquet files and data sets of the Hugging Face hub are read by name here, and not in package catalog, which notebooks link.
-func main() { command.Main(parquet.Table{}, huggingface.Dataset{}) }
+func main() { command.Main(studies.All...) }

@@ -67,14 +67,6 @@ func own(values []any, graphs bool) (sum, unseen string) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:6]), ""
 }
 
-// Folder returns the folder with the code of a value's type, as of when the program was built; "" if it is not known.
-func Folder(v any) string {
-	if file := partOf("", v).file; file != "" {
-		return filepath.Dir(file)
-	}
-	return ""
-}
-
 // sources is the folder of the module, as of when the program was built.
 var sources = sync.OnceValue(func() string {
 	_, file, _, _ := runtime.Caller(0) // fedkit/internal/source/source.go

@@ -1,0 +1,356 @@
+package study
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/source"
+	"fedkit.example/fedkit/table"
+)
+
+// Found is the part of a plan's runs that was found.
+type Found struct {
+	Runs    Runs     // in the plan's order, under its names and labels; those that failed too
+	Stored  int      // how many of Runs are from the folder; the others are from the extract
+	Missing []*Trial // that are in neither
+
+	dir, extract string
+	code, device map[string]int    // number of runs by the code that computed them, if that is not this code, and by the kind of device
+	why          map[*Trial]string // of the missing ones: how they differ from the most similar run of that name
+	several      int               // number of runs that were found more than once
+	unread       int               // number of runs whose files are not here
+	damaged      []error
+	command      string // that computes them, if they are the full part of a notebook
+}
+
+// Find returns the runs of the plan that exist, and computes nothing: those stored in a folder, and otherwise those of an extract
+// (see Runs.Extract). A run is found by everything that the plan says of it: the strategy with all its options and parts,
+// data, partition, model, hold-out clients, devices, attack, the options that change results, and the seed. Names and labels are
+// for people: a run with other ones takes those of the plan.
+//
+// Files that the world names, such as CSV.File, are compared by content with those that the run read; where they are not here,
+// by name alone, which String reports. No data are loaded otherwise, so what was found in FEDKIT_DATA is not compared; nor are
+// the kind of device and fedkit's code, which String reports. Of several runs, such as from two machines, the one that finished
+// last counts. A run can be found if a study of Plan.Study computed it, or found it stored.
+//
+// Errors: no run was found. Damaged ones are left out, and named by String.
+func (p Plan) Find(dir, extract string) (*Found, error) {
+	f := p.Status(dir, extract)
+	if len(f.Runs) == 0 {
+		return nil, errors.Join(append([]error{fmt.Errorf("study: %w: %s", os.ErrNotExist, f.none())}, f.damaged...)...)
+	}
+	return f, nil
+}
+
+// Status is Find for a plan of which there may be no run yet.
+func (p Plan) Status(dir, extract string) *Found {
+	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, why: map[*Trial]string{}}
+	stored, damaged := List(dir)
+	f.damaged = append(damaged, stored.Older(dir))
+	inStore, inExtract := newIndex(stored), sync.OnceValue(func() *index { // if it is needed
+		kept, err := Open(extract)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			err = kept.Older(extract)
+		}
+		f.damaged = append(f.damaged, err)
+		return newIndex(kept)
+	})
+	now, sums := source.Of(), digests{}
+	for _, t := range p.given() {
+		c := t.reading(sums)
+		all := inStore.find(c)
+		if all != nil {
+			f.Stored++
+		} else if all = inExtract().find(c); all == nil {
+			f.Missing = append(f.Missing, t)
+			f.why[t] = c.nearest(slices.Concat(inStore.called[c.called()], inExtract().called[c.called()]))
+			continue
+		}
+		if len(all) > 1 {
+			f.several++
+		}
+		r := slices.MaxFunc(all, func(a, b *Run) int { return a.Finished.Compare(b.Finished) })
+		if c.files == nil && slices.ContainsFunc(r.From, readsFiles) {
+			f.unread++
+		}
+		if was, _, _ := strings.Cut(r.About.Code, ";"); was != now {
+			f.code[cmp.Or(was, "of an unknown version")]++
+		}
+		f.device[r.About.Device]++
+		f.Runs = append(f.Runs, c.of(r))
+	}
+	return f
+}
+
+// errYAML is the error of runs that no plan finds, since they name their data and model as a study in YAML did.
+var errYAML = errors.New("written for a study in YAML: studies are Go now, in notebooks/studies; run the study again, which takes those of its folder as they are, and computes the others")
+
+// Older says how many of the runs, which are those of a folder or an extract, were found by a study in YAML, and are not by one in Go. It
+// is nil if there is none.
+func (rs Runs) Older(path string) error {
+	n := 0
+	for _, r := range rs {
+		if r.ofYAML() {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d runs were %w", path, n, errYAML)
+}
+
+func (r *Run) ofYAML() bool {
+	return r != nil && r.From != nil && !slices.ContainsFunc(r.From, func(c *config.Config) bool { t, _ := c.At("type"); return t != "experiment.World" })
+}
+
+// Full returns the full part of a notebook: the runs of its study that are in the folder runs/NAME beside it, and otherwise those of the
+// extract NAME.runs. There may be none, or only some: String says why, and which command computes them.
+func Full(name string, p Plan) *Found {
+	f := p.Status(filepath.Join("runs", name), name+".runs")
+	f.command = "./scripts/study " + name
+	return f
+}
+
+// Draw draws the runs. If there is none, it prints why and goes on.
+func (f *Found) Draw(draw func(Runs)) {
+	if len(f.Runs) == 0 {
+		fmt.Println("not drawn:", f)
+		return
+	}
+	draw(f.Runs)
+}
+
+// none says that there is no run of the plan.
+func (f *Found) none() string {
+	places := f.dir
+	if f.extract != "" {
+		places += " or " + f.extract
+	}
+	if len(f.Missing) == 0 {
+		return "there are no runs"
+	}
+	return fmt.Sprintf("none of %d runs is in %s%s", len(f.Missing), places, f.others())
+}
+
+// index finds runs by what they are made of, those that read files also by all but their world, and all by their name.
+type index struct{ made, files, called map[string]Runs }
+
+func newIndex(rs Runs) *index {
+	in := &index{map[string]Runs{}, map[string]Runs{}, map[string]Runs{}}
+	for _, r := range rs {
+		if r.ofYAML() {
+			continue
+		}
+		for _, from := range r.From {
+			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}
+			in.made[key.String()] = append(in.made[key.String()], r)
+			if key.From = nil; readsFiles(from) {
+				in.files[key.String()] = append(in.files[key.String()], r)
+			}
+		}
+		called := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
+		in.called[called] = append(in.called[called], r)
+	}
+	return in
+}
+
+// find returns the trial's runs. If its files are not here, they may have had any content.
+func (in *index) find(t *Trial) (all Runs) {
+	key := made{config.Of(t.World), config.Of(t.Strategy), t.Options.Config(), t.Options.Seed}
+	all = slices.Clone(in.made[key.String()])
+	if key.From = nil; t.files == nil && len(in.files) > 0 {
+		for _, r := range in.files[key.String()] {
+			if !slices.Contains(all, r) && slices.ContainsFunc(r.From, t.differsInFiles) {
+				all = append(all, r)
+			}
+		}
+	}
+	if all = slices.DeleteFunc(all, func(r *Run) bool { return t.otherCode(r) != nil }); len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// made is everything that a plan says of a run.
+type made struct {
+	From, Strategy, Settings *config.Config
+	Seed                     uint64
+}
+
+func (m made) String() string {
+	b, _ := json.Marshal(m) // configurations always encode
+	return string(b)
+}
+
+// called is the name of the trial's run, with its labels and seed.
+func (t *Trial) called() string { return fmt.Sprintf("%s, seed %d", t, t.Options.Seed) }
+
+// of returns the trial's run under the trial's name and labels.
+func (t *Trial) of(r *Run) *Run {
+	named := *r
+	named.Name, named.Labels = t.Name(), t.labels()
+	return &named
+}
+
+// nearest returns how the trial's run differs from the most similar of these; "" if there are none.
+func (t *Trial) nearest(runs Runs) string {
+	var best []string
+	for _, r := range runs {
+		fields := append(config.Diff(r.About.Config, config.Of(t.Strategy)), t.otherWorld(r)...)
+		for _, d := range config.Diff(r.About.Settings, t.Options.Config()) {
+			fields = append(fields, "Options."+d)
+		}
+		if fields = append(fields, t.otherCode(r)...); best == nil || len(fields) < len(best) {
+			best = fields
+		}
+	}
+	return strings.Join(best, ", ")
+}
+
+// otherWorld returns how the trial's world differs from what a run's federation is made from.
+func (t *Trial) otherWorld(r *Run) (best []string) {
+	if r.From == nil {
+		return []string{"nothing says what its data are made from"}
+	}
+	for i, from := range r.From {
+		if fields := config.Diff(from, config.Of(t.World)); i == 0 || len(fields) < len(best) {
+			best = fields
+		}
+	}
+	return best
+}
+
+// otherCode returns how the types and the code of your own differ from those of a run. If the attack is your own, a run's may be
+// its or the strategy's.
+func (t *Trial) otherCode(r *Run) (fields []string) {
+	if config.Types(t.Attack.By) != "" {
+		return nil
+	}
+	if config.Types(t.Strategy, t.Options.Metrics) != r.About.Types {
+		fields = append(fields, "types of your own")
+	}
+	_, was, _ := strings.Cut(r.About.Code, "; ")
+	if _, own, _ := strings.Cut(source.Of(t.Strategy, t.Options.Metrics), "; "); own != was {
+		fields = append(fields, "code of your own")
+	}
+	return fields
+}
+
+// Why returns why the run of a trial was not found: what differs in the most similar one of its name, labels and seed, or "" if
+// there is none.
+func (f *Found) Why(t *Trial) string { return f.why[t] }
+
+// others lists what differs in runs that are named like those of the plan; empty if there are none.
+func (f *Found) others() string {
+	n, changed := 0, map[string]int{}
+	for _, why := range f.why {
+		if why != "" {
+			n++
+			changed[why]++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	says := fmt.Sprintf("\nof these, there with other options: %d: %s", n, frequent(changed, n))
+	if never := len(f.Missing) - n; never > 0 {
+		says += fmt.Sprintf("\nof these, there under no options: %d", never)
+	}
+	return says
+}
+
+// String reports, in a line each, where the runs are from, which are missing or failed, and what other code computed.
+func (f *Found) String() string {
+	var lines []string
+	say := func(n int, what, more string) {
+		if n > 0 {
+			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s: %d: %s", what, n, more), ": "))
+		}
+	}
+	say(f.Stored, "runs from the folder "+f.dir, "")
+	if n := len(f.Runs) - f.Stored; n > 0 {
+		say(n, fmt.Sprintf("runs from the extract %s, of %s", f.extract, f.computed()), "")
+	}
+	if len(f.Runs) == 0 {
+		lines = append(lines, f.none())
+	} else if say(len(f.Missing), "missing", some(f.Missing, (*Trial).called)); f.others() != "" {
+		lines = append(lines, f.others()[1:])
+	}
+	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
+	say(f.unread, "taken without the files that they read, which are not here and may have other content", "")
+	if len(f.device) > 1 {
+		lines = append(lines, "computed on "+frequent(f.device, len(f.Runs)))
+	}
+	failed := f.Runs.Failed()
+	say(len(failed), "failed", some(failed, func(r *Run) string { return r.Err().Error() }))
+	others := 0
+	for _, n := range f.code {
+		others += n
+	}
+	say(others, "computed by other code", fmt.Sprintf("%s; this is %s", frequent(f.code, others), source.Of()))
+	for _, err := range f.damaged {
+		switch {
+		case errors.Is(err, errYAML):
+			lines = append(lines, err.Error())
+		case err != nil:
+			lines = append(lines, "damaged: "+err.Error())
+		}
+	}
+	if f.command != "" && len(f.Runs) == 0 {
+		lines = append(lines, "this command computes them:\n"+f.command)
+	} else if f.command != "" {
+		seconds := 0.0
+		for _, r := range f.Runs {
+			seconds += r.Seconds
+		}
+		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(seconds), f.command))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// computed says when, on which processors and from which commits the runs were computed.
+func (f *Found) computed() string {
+	var latest time.Time
+	var on, commits []string
+	add := func(to *[]string, word string) {
+		if word != "" && !slices.Contains(*to, word) {
+			*to = append(*to, word)
+		}
+	}
+	for _, r := range f.Runs {
+		if r != nil && r.About != nil {
+			if r.Finished.After(latest) {
+				latest = r.Finished
+			}
+			add(&on, r.About.Hardware)
+			add(&commits, r.Commit)
+		}
+	}
+	words := latest.Format(time.DateOnly)
+	if on != nil {
+		words += ", on " + first3(on, "; ")
+	}
+	if commits != nil {
+		words += ", commit " + first3(commits, "; ")
+	}
+	return words
+}
+
+// some lists the first three of a list.
+func some[T any](list []T, word func(T) string) string {
+	var words []string
+	for _, v := range list {
+		words = append(words, word(v))
+	}
+	return first3(words, "; ")
+}

@@ -1,0 +1,57 @@
+package studies
+
+import (
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+)
+
+// SmartSelection has SmartFedProx in its document's own configuration, and each of its decisions switched off.
+//
+// 10 clients hold all of CIFAR-10, half of them train a LeNet in each round, and half are evaluated: 75 runs. The defaults are the document's: C
+// 0.5, hybrid selection (half from the high half, T 1, 2 random rounds, ε 0.1), E 1, B 32, η 0.1, μ 0.1, adaptive in [0.001, 1].
+func SmartSelection() study.Plan {
+	var plan list
+	world := func(rule partition.Rule) study.World {
+		return study.World{Data: cifar, Partition: rule, Model: study.Of(model.LeNet)}
+	}
+	fedavg := &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 1, Batch: 32, LR: 0.1}}
+	five := fedkit.Local{Epochs: 5, Batch: 32, LR: 0.1}
+	for _, s := range []struct {
+		named
+		rounds int
+	}{
+		{named{"plan", &strategy.SmartFedProx{}}, 3}, // the plan's own number of rounds
+		{named{"SmartFedProx", &strategy.SmartFedProx{}}, 10},
+		{named{"FedAvg", fedavg}, 10},
+		// The six design decisions, each switched off. Round 1 is random under any rule: nothing is known yet.
+		{named{"no cold start", &strategy.SmartFedProx{Selector: selection.Explore{ColdStart: 1}}}, 10},
+		{named{"no exploration", &strategy.SmartFedProx{Selector: selection.Explore{Rate: fedkit.Zero}}}, 10},
+		{named{"top ranks", &strategy.SmartFedProx{Selector: selection.Explore{Then: selection.Hybrid{Temperature: fedkit.Zero}}}}, 10},
+		{named{"last drift", &strategy.SmartFedProx{Smoothing: 1}}, 10},
+		{named{"diversity", &strategy.SmartFedProx{Selector: selection.Explore{Then: selection.Diversity{}}}}, 10},
+		{named{"random", &strategy.SmartFedProx{Selector: selection.Random{}}}, 10},
+		{named{"μ 0", &strategy.SmartFedProx{Mu: fedkit.Zero}}, 10},
+		// More local work: μ_i grows by 1 + 0.1 (E − 1) = 1.4. The second line divides μ by 1.4, which takes the factor away.
+		{named{"E 5", &strategy.SmartFedProx{Local: five}}, 4},
+		{named{"E 5, no factor", &strategy.SmartFedProx{Local: five, Mu: 0.0714286}}, 4},
+	} {
+		for seed := range seeds(5) {
+			options := fedkit.Options{Rounds: s.rounds, EvalFraction: 0.5}
+			plan.add(world(partition.Dirichlet{Clients: 10, Alpha: 0.3, Seed: seed}), s.named, options, seed, "clients", "non-IID")
+		}
+	}
+	// The decisions are about clients that differ. Where they are alike, it is the algorithm and its two rivals.
+	for _, s := range []named{
+		{"SmartFedProx", &strategy.SmartFedProx{}}, {"FedAvg", fedavg}, {"μ 0", &strategy.SmartFedProx{Mu: fedkit.Zero}},
+	} {
+		for seed := range seeds(5) {
+			options := fedkit.Options{Rounds: 10, EvalFraction: 0.5}
+			plan.add(world(partition.IID{Clients: 10, Seed: seed}), s, options, seed, "clients", "IID")
+		}
+	}
+	return study.Plan(plan)
+}

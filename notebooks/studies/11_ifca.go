@@ -1,0 +1,90 @@
+package studies
+
+import (
+	"strings"
+
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+)
+
+// IFCA has IFCA on Rotated MNIST at the sizes of the paper, of its authors' code, and of a comparison: 132 runs.
+//
+// Local work is ten steps of full-batch gradient descent with η = 0.1 everywhere, and networks start as PyTorch's do.
+func IFCA() study.Plan {
+	var plan list
+	steps := fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.1}
+	options := func(rounds, every int) fedkit.Options {
+		return fedkit.Options{Rounds: rounds, EvalEvery: every, Keep: totals}
+	}
+	world := func(rule partition.Rule) study.World {
+		return study.World{Data: mnist, Partition: rule, Model: study.Of(model.UniformInit, study.Of(model.MLP, 200))}
+	}
+	ifca := named{"IFCA", &strategy.IFCA{K: 4, Local: steps}}
+	fedavg := named{"FedAvg", &strategy.FedAvg{Local: steps}}
+	alone := named{"alone", &strategy.LocalOnly{Local: steps}}
+
+	// 40 clients with 50 images each, ten of each angle; eight of them are unseen. Option I takes gradients, in 100 rounds.
+	for seed := range seeds(5) {
+		w := world(partition.Take{Of: partition.Rotations{Of: partition.IID{Clients: 40}}, Train: 50, Seed: seed})
+		w.HoldOut = study.HeldOut{Clients: 8, Seed: 1}
+		for _, s := range []named{
+			ifca,
+			{"IFCA, k = 2", &strategy.IFCA{K: 2, Local: steps}},
+			{"IFCA, k = 6", &strategy.IFCA{K: 6, Local: steps}},
+			{"IFCA, k = 8", &strategy.IFCA{K: 8, Local: steps}},
+			{"IFCA, best of 3", &strategy.IFCA{K: 4, Restarts: 3, Local: steps}},
+			{"IFCA, best of 5", &strategy.IFCA{K: 4, Restarts: 5, Local: steps}},
+			{"IFCA, half", &strategy.IFCA{K: 4, Fraction: 0.5, Local: steps}},
+			{"option I", &strategy.IFCA{K: 4, Gradients: true}},
+			{"option I, γ = 1", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1}},
+			{"option I, stochastic", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1, Batch: 10}},
+			{"option I, half, m = |S|", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1, Fraction: 0.5}},
+			{"option I, half, m = M", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1, Fraction: 0.5, AllClients: true}},
+			{"one-shot", &strategy.OneShot{K: 4, Local: steps}},
+			{"LCFL", &strategy.LCFL{K: 4, Local: steps}},
+			{"CFL", &strategy.CFL{Eps1: 0.35, Eps2: 0.75, First: 3, Local: steps}},
+			{"CFL, no split", &strategy.CFL{Eps1: fedkit.Zero, Local: steps}},
+			fedavg,
+			alone,
+		} {
+			rounds := 30
+			if strings.HasPrefix(s.name, "option I") {
+				rounds = 100
+			}
+			plan.add(w, s, options(rounds, 0), seed, "part", "comparison")
+		}
+	}
+
+	// The size at which the authors' code was run
+	for seed := range seeds(3) {
+		iid := partition.IID{Clients: 60, Seed: seed}
+		w := world(partition.Take{Of: partition.Rotations{Of: iid, FullCopies: true}, Train: 50, Seed: seed})
+		code := options(60, 2)
+		code.ChooseOnTest = true
+		plan.add(w, ifca, code, seed, "part", "m = 240")
+		plan.add(w, fedavg, code, seed, "part", "m = 240")
+		plan.add(w, alone, options(10, 2), seed, "part", "m = 240")
+	}
+
+	// Machines that stay alone, with as many images as in the paper's table: rotations are the same problem to this network.
+	for seed := range seeds(3) {
+		for _, n := range []int{50, 100, 200} {
+			w := world(partition.Take{Of: partition.IID{Clients: 20, Seed: seed}, Train: n, Seed: seed})
+			plan.add(w, alone, options(300, 10), seed, "part", "alone", "n", n)
+		}
+	}
+
+	// The paper's size: all 60,000 images at each angle, over 300 machines. A round is 2.3 TFLOP.
+	// A run of more rounds goes on from that of fewer, if one call computes both.
+	for seed := range seeds(3) {
+		for _, rounds := range []int{10, 30, 100, 300} {
+			w := world(partition.Rotations{Of: partition.IID{Clients: 300, Seed: seed}, FullCopies: true})
+			plan.add(w, ifca, options(rounds, 5), seed, "part", "m = 1200", "rounds", rounds)
+			plan.add(w, fedavg, options(rounds, 5), seed, "part", "m = 1200", "rounds", rounds)
+		}
+	}
+	return study.Plan(plan)
+}

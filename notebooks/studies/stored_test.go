@@ -1,0 +1,29 @@
+package studies
+
+import (
+	"strings"
+	"testing"
+)
+
+// stored are the numbers of runs that the committed extracts have, or had once.
+var stored = map[string]int{
+	"03_server_optimizers": 80, "07_smart_selection": 15, "08_fedprism": 380, "09_fedclust": 283, "10_adaptive_clustering": 168,
+	"11_ifca": 128, "12_fedcluster": 224, "13_fedsc": 138, "14_fedac": 550, "15_which_clustering": 481, "16_ccfl": 266, "17_fedeff": 48,
+	"20_compare_all": 2051, "20_tuning": 2109, "22_models": 4, "23_text": 5,
+}
+
+// Every run of a committed extract is found by the study of its notebook.
+func TestFull(t *testing.T) {
+	t.Chdir("..")
+	for name, n := range stored {
+		if testing.Short() && strings.HasPrefix(name, "20_") { // thousands
+			continue
+		}
+		if f := Full(name); len(f.Runs) < n {
+			t.Errorf("%s: %d runs, want %d: %v", name, len(f.Runs), n, f)
+		}
+	}
+	if f := Full("none"); len(f.Runs) > 0 || !strings.Contains(f.String(), "there are no runs") {
+		t.Error(f)
+	}
+}
