@@ -63,7 +63,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // functions has every exported function with parameters, and types every exported type. A test compares them with the code.
 var functions = []any{
-	datasets.ByName, datasets.Join, datasets.MostFrequent, partition.EffectiveClasses, partition.EffectiveClients, partition.Groups,
+	datasets.Join, datasets.MostFrequent, partition.EffectiveClasses, partition.EffectiveClients, partition.Groups,
 	partition.LabelDistance, partition.LabelShares, partition.Labels, partition.Sizes, fedkit.Check, fedkit.Clone, fedkit.Defaults[int],
 	fedkit.Describe, fedkit.Edge, fedkit.Failed, fedkit.Invalid, fedkit.JoinColumns, fedkit.Load, fedkit.NameLayer, fedkit.New,
 	fedkit.NewMatrix, fedkit.Random, fedkit.Rounds, fedkit.Run, fedkit.Served, fedkit.StackRows, fedkit.TrainingOf, fedkit.Zeros,
