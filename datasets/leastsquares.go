@@ -19,12 +19,12 @@ import (
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on least squares; the bias and h are additions.
 type LeastSquares struct {
-	Clients       int     `default:"20"`  // M
-	Rows          int     `default:"50"`  // training examples per client
-	TestRows      int     `default:"10"`  // test examples per client
-	Features      int     `default:"10"`  // f
-	Noise         float64 `default:"0.5"` // σ ≥ 0; the default is the paper's, fedkit.Zero is none
-	Heterogeneity float64 // h ≥ 0
+	Clients       int     `range:"[1,inf)" default:"20"`  // M
+	Rows          int     `range:"[1,inf)" default:"50"`  // training examples per client
+	TestRows      int     `range:"[1,inf)" default:"10"`  // test examples per client
+	Features      int     `range:"[1,inf)" default:"10"`  // f
+	Noise         float64 `range:"[0,inf)" default:"0.5"` // σ ≥ 0; the default is the paper's, fedkit.Zero is none
+	Heterogeneity float64 `range:"[0,inf)"`               // h
 	Seed          uint64  // chooses all that is drawn
 }
 
@@ -32,9 +32,7 @@ type LeastSquares struct {
 // determine the optimum: M·Rows must be at least d.
 func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	l = config.Defaults(l)
-	if err := cmp.Or(checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
-		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Noise", l.Noise, 0},
-		option{"Heterogeneity", l.Heterogeneity, 0}),
+	if err := cmp.Or(inRange("LeastSquares", l),
 		checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("LeastSquares", "Features", maxParameters-1, l.Features)); err != nil {
 		return nil, nil, err

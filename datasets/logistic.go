@@ -26,13 +26,13 @@ import (
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.
 type Logistic struct {
-	Clients       int     `default:"20"` // M
-	Rows          int     `default:"50"` // training examples per client
-	TestRows      int     `default:"10"` // test examples per client
-	Features      int     `default:"10"` // f
-	Classes       int     `default:"2"`  // number of labels
-	Heterogeneity float64 // h ≥ 0
-	L2            float64 // λ ≥ 0
+	Clients       int     `range:"[1,inf)" default:"20"` // M
+	Rows          int     `range:"[1,inf)" default:"50"` // training examples per client
+	TestRows      int     `range:"[1,inf)" default:"10"` // test examples per client
+	Features      int     `range:"[1,inf)" default:"10"` // f
+	Classes       int     `range:"[2,inf)" default:"2"`  // number of labels
+	Heterogeneity float64 `range:"[0,inf)"`              // h
+	L2            float64 `range:"[0,inf)"`              // λ
 	Seed          uint64  // chooses all that is drawn
 }
 
@@ -40,9 +40,7 @@ type Logistic struct {
 // That can happen with few rows and no L2: a class has no examples, or the classes can be separated.
 func (l Logistic) Make() (*Dataset, *Optimum, error) {
 	l = config.Defaults(l)
-	if err := cmp.Or(checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
-		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Classes", float64(l.Classes), 2},
-		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}),
+	if err := cmp.Or(inRange("Logistic", l),
 		checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("Logistic", "(Features + 1) × Classes", maxParameters, l.Features+1, l.Classes)); err != nil {
 		return nil, nil, err

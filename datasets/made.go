@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"strings"
 
+	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -28,24 +29,13 @@ func normals(rng *rand.Rand, n int, mean, sd float64) []float64 {
 	return x
 }
 
-// option is one option of a synthetic data set, as errors show it.
-type option struct {
-	name  string
-	value float64
-	least float64 // that is allowed
-}
-
-// checkOptions reports the first option that is not finite or too small.
-func checkOptions(what string, options ...option) error {
-	for _, o := range options {
-		if math.IsInf(o.value, 1) {
-			return fmt.Errorf("datasets: %s: %s = %v: must be finite", what, o.name, o.value)
-		}
-		if !(o.value >= o.least) {
-			return fmt.Errorf("datasets: %s: %s = %v: must be at least %v", what, o.name, o.value, o.least)
-		}
+// inRange refuses a field outside the range of its tag.
+func inRange(what string, of any) error {
+	err := config.CheckRanges(of)
+	if err != nil {
+		err = fmt.Errorf("datasets: %s: %s", what, strings.TrimPrefix(err.Error(), "invalid: "))
 	}
-	return nil
+	return err
 }
 
 // Limits: the values of a synthetic data set, and the parameters of an optimum, whose square is kept in memory.

@@ -43,10 +43,8 @@ func (t Tokens) Make() (*Dataset, error) {
 		return nil, fmt.Errorf("datasets: Tokens: Vocabulary = %d: must be at least 1", t.Vocabulary)
 	case t.Owners != nil && len(t.Owners) != len(t.Texts):
 		return nil, fmt.Errorf("datasets: Tokens: Owners has %d names: must have %d, one for each text", len(t.Owners), len(t.Texts))
-	case t.Window < 0 || t.Window == 1:
-		return nil, fmt.Errorf("datasets: Tokens: Window = %d: must be at least 2, or 0 for the default", t.Window)
 	}
-	if err := checkShare("Tokens", t.Share, ""); err != nil {
+	if err := inRange("Tokens", t); err != nil {
 		return nil, err
 	}
 	t = config.Defaults(t)

@@ -97,7 +97,7 @@ var functions = []any{
 
 var types = []any{
 	(*datasets.CSV)(nil), (*datasets.Dataset)(nil), (*datasets.GaussianMixture)(nil), (*datasets.ImageFolder)(nil),
-	(*datasets.LeastSquares)(nil), (*datasets.Loader)(nil), (*datasets.Logistic)(nil), (*datasets.NPY)(nil), (*datasets.Optimum)(nil),
+	(*datasets.LeastSquares)(nil), (*datasets.Loader)(nil), (*datasets.Logistic)(nil), (*datasets.NPY)(nil), (*datasets.Name)(nil), (*datasets.Optimum)(nil),
 	(*datasets.Part)(nil), (*datasets.Rows)(nil), (*datasets.Split)(nil), (*datasets.Synthetic)(nil), (*datasets.Table)(nil),
 	(*datasets.Text)(nil), (*datasets.Tokens)(nil), (*datasets.Words)(nil), (*huggingface.Dataset)(nil), (*parquet.Table)(nil),
 	(*partition.ByTarget)(nil), (*partition.Classes)(nil), (*partition.Client)(nil), (*partition.Dirichlet)(nil), (*partition.Given)(nil),
