@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit/config"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -67,36 +68,15 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	return d, optimum, nil
 }
 
-// solveLeastSquares solves the normal equations H w = Xᵀy/N with H = XᵀX/N [d, d]. X [N, d] has the rows, each followed by
-// a 1 for the bias.
+// solveLeastSquares minimizes half the squared error.
 func solveLeastSquares(s *Split, f int) (*Optimum, error) {
-	x, n := withOnes(s, f), float64(s.Len())
-	y := mat.NewVecDense(s.Len(), nil)
-	for i, t := range s.Targets {
-		y.SetVec(i, float64(t))
-	}
-	var h mat.SymDense
-	h.SymOuterK(1/n, x.T())
-	var g, w mat.VecDense
-	g.MulVec(x.T(), y)
-	g.ScaleVec(1/n, &g)
-	var chol mat.Cholesky
-	if !chol.Factorize(&h) {
+	of := problem(s, f, 1, 0)
+	w, h, err := minimum(of)
+	if err != nil {
 		return nil, errors.New("datasets: LeastSquares: the rows do not determine the optimum: use more of them")
 	}
-	if err := chol.SolveVecTo(&w, &g); err != nil {
-		return nil, fmt.Errorf("datasets: LeastSquares: the rows barely determine the optimum: use more of them: %w", err)
-	}
-	var r mat.VecDense
-	r.MulVec(x, &w)
-	r.SubVec(&r, y)
-	return &Optimum{
-		W:    w.RawVector().Data,
-		Loss: mat.Dot(&r, &r) / (2 * n),
-		gap: func(at []float64) float64 { // ½ (w − w*)ᵀ H (w − w*), without cancellation
-			var e mat.VecDense
-			e.SubVec(mat.NewVecDense(len(at), at), &w)
-			return mat.Inner(&e, &h, &e) / 2
-		},
-	}, nil
+	return &Optimum{W: w, Loss: of.Loss(w), gap: func(at []float64) float64 { // ½ (w − w*)ᵀ H (w − w*), without cancellation
+		e := mat.NewVecDense(len(at), floats.SubTo(make([]float64, len(at)), at, w))
+		return mat.Inner(e, h, e) / 2
+	}}, nil
 }

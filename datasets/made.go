@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"fedkit.example/datasets/regression"
 	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/mat"
 )
@@ -110,15 +111,46 @@ func (o *Optimum) Gap(w []float32) (float64, error) {
 	return max(0, o.gap(wide)), nil
 }
 
-// withOnes returns the rows in float64, each followed by a 1, [n, f+1].
-func withOnes(s *Split, f int) *mat.Dense {
-	x := mat.NewDense(s.Len(), f+1, nil)
+// problem returns the regression of rows with f features on the targets or, with several outputs, on the labels.
+func problem(s *Split, f, outputs int, l2 float64) *regression.Problem {
+	of := &regression.Problem{X: mat.NewDense(s.Len(), f+1, nil), K: outputs, Labels: outputs > 1, L2: l2}
 	for i := range s.Len() {
-		row := x.RawRowView(i)
+		row := of.X.RawRowView(i)
 		for j, v := range s.Floats[i*f : (i+1)*f] {
 			row[j] = float64(v)
 		}
-		row[f] = 1
+		if row[f] = 1; of.Labels {
+			of.Y = append(of.Y, float64(s.Labels[i]))
+		} else {
+			of.Y = append(of.Y, float64(s.Targets[i]))
+		}
 	}
-	return x
+	return of
+}
+
+// minimum returns the parameters of the least objective and its Hessian there, by Newton's method.
+func minimum(of *regression.Problem) (w []float64, h *mat.SymDense, err error) {
+	_, p := of.X.Dims()
+	w = make([]float64, p*of.K)
+	for range 100 {
+		next, length, err := of.Step(w, 0, w, curved(of, w))
+		if err != nil || length <= 1e-12 {
+			return next, of.Hessian(w), err
+		}
+		w = next
+	}
+	return nil, nil, errors.New("100 steps of Newton's method are not enough")
+}
+
+// curved is the Hessian. Without L2 that of labels is zero along the directions that shift all classes alike. There it gets the
+// curvature 1, which moves no step, for the gradient is zero there too.
+func curved(of *regression.Problem, w []float64) *mat.SymDense {
+	h := of.Hessian(w)
+	for i := range w {
+		for j := i % of.K; of.Labels && of.L2 == 0 && j < of.K; j++ {
+			at := i - i%of.K + j
+			h.SetSym(i, at, h.At(i, at)+1/float64(of.K))
+		}
+	}
+	return h
 }
