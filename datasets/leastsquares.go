@@ -71,10 +71,11 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 // solveLeastSquares minimizes half the squared error.
 func solveLeastSquares(s *Split, f int) (*Optimum, error) {
 	of := problem(s, f, 1, 0)
-	w, h, err := minimum(of)
+	w, err := of.Minimum()
 	if err != nil {
 		return nil, errors.New("datasets: LeastSquares: the rows do not determine the optimum: use more of them")
 	}
+	h := of.Hessian(w)
 	return &Optimum{W: w, Loss: of.Loss(w), gap: func(at []float64) float64 { // ½ (w − w*)ᵀ H (w − w*), without cancellation
 		e := mat.NewVecDense(len(at), floats.SubTo(make([]float64, len(at)), at, w))
 		return mat.Inner(e, h, e) / 2

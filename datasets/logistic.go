@@ -88,7 +88,7 @@ func softmax(scores []float64) (logSum float64) {
 // solveLogistic minimizes the cross entropy.
 func solveLogistic(s *Split, f, classes int, l2 float64) (*Optimum, error) {
 	of := problem(s, f, classes, l2)
-	w, _, err := minimum(of)
+	w, err := of.Minimum()
 	if err != nil {
 		return nil, errors.New("datasets: Logistic: there is no optimum because the classes can be separated: use more Rows, or set L2")
 	}

@@ -127,30 +127,3 @@ func problem(s *Split, f, outputs int, l2 float64) *regression.Problem {
 	}
 	return of
 }
-
-// minimum returns the parameters of the least objective and its Hessian there, by Newton's method.
-func minimum(of *regression.Problem) (w []float64, h *mat.SymDense, err error) {
-	_, p := of.X.Dims()
-	w = make([]float64, p*of.K)
-	for range 100 {
-		next, length, err := of.Step(w, 0, w, curved(of, w))
-		if err != nil || length <= 1e-12 {
-			return next, of.Hessian(w), err
-		}
-		w = next
-	}
-	return nil, nil, errors.New("100 steps of Newton's method are not enough")
-}
-
-// curved is the Hessian. Without L2 that of labels is zero along the directions that shift all classes alike. There it gets the
-// curvature 1, which moves no step, for the gradient is zero there too.
-func curved(of *regression.Problem, w []float64) *mat.SymDense {
-	h := of.Hessian(w)
-	for i := range w {
-		for j := i % of.K; of.Labels && of.L2 == 0 && j < of.K; j++ {
-			at := i - i%of.K + j
-			h.SetSym(i, at, h.At(i, at)+1/float64(of.K))
-		}
-	}
-	return h
-}

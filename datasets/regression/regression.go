@@ -121,3 +121,34 @@ func (f *Problem) Step(v []float64, mu float64, w []float64, h *mat.SymDense) (n
 	}
 	return next, length, nil
 }
+
+// Prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from start, with backtracking line search. Least squares needs one
+// step, up to round-off.
+func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, error) {
+	return f.minimize(v, mu, start, f.Hessian)
+}
+
+// Minimum returns argmin_w f(w). Without λ, of the many that logistic regression has, it is the one whose weights sum to 0 over the classes.
+func (f *Problem) Minimum() ([]float64, error) {
+	_, p := f.X.Dims()
+	zero := make([]float64, p*f.K)
+	return f.minimize(zero, 0, zero, func(w []float64) *mat.SymDense {
+		h := f.Hessian(w)
+		for i := range w { // it is zero along the directions that shift all classes alike, where 1 moves no step: the gradient is zero there too
+			for j := i; f.Labels && f.L2 == 0 && j < i-i%f.K+f.K; j++ {
+				h.SetSym(i, j, h.At(i, j)+1/float64(f.K))
+			}
+		}
+		return h
+	})
+}
+
+func (f *Problem) minimize(v []float64, mu float64, w []float64, hessian func(w []float64) *mat.SymDense) ([]float64, error) {
+	for range 100 {
+		next, length, err := f.Step(v, mu, w, hessian(w))
+		if w = next; err != nil || length <= 1e-12 {
+			return w, err
+		}
+	}
+	return nil, errors.New("100 steps of Newton's method are not enough")
+}

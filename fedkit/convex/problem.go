@@ -90,19 +90,6 @@ func newProblem(d *datasets.Dataset, rows []int, l2 float64) *Problem {
 	return f
 }
 
-// Prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from start, with backtracking line search. Least squares needs one
-// step, up to round-off.
-func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, error) {
-	w := slices.Clone(start)
-	for range 100 {
-		next, length, err := f.Step(v, mu, w, f.Hessian(w))
-		if w = next; err != nil || length <= 1e-12 {
-			return w, err
-		}
-	}
-	return nil, errors.New("100 steps of Newton's method are not enough")
-}
-
 // Newton takes a number of steps of Prox. With m > 0 they are those of the Newton sketch (Pilanci and Wainwright, arXiv 1505.02250):
 // the Hessian of the loss is not AᵀA but (SA)ᵀ(SA), where S [m, n·k] has independent entries of N(0, 1/m) in every step. A row of A
 // [n·k, p·k] is √(p_a/n) x ⊗ (e_a − p) for each example x and class a with the probabilities p, or x/√n for squares.
