@@ -9,14 +9,14 @@ import (
 // plays makes a data set of plays, of which a role's first lines are for training.
 func plays(p *published, files [][]byte) (*Dataset, error) {
 	d := &Dataset{Name: p.name, Classes: p.classes}
-	d.Train, d.Test = Split{Scale: 1, Width: window}, Split{Scale: 1, Width: window}
+	d.Train.Width, d.Test.Width = window, window
 	owners := int32(0)
 	for _, play := range files {
 		for _, role := range roles(string(play)) {
 			if n := len(role); n > 1 {
 				cut := n - (n+4)/5
-				d.Train.addText(codes(strings.Join(role[:cut], "")), owners, window)
-				d.Test.addText(codes(strings.Join(role[cut:], "")), owners, window)
+				d.Train.addText(codes[int](strings.Join(role[:cut], "")), owners, window, p.classes)
+				d.Test.addText(codes[int](strings.Join(role[cut:], "")), owners, window, p.classes)
 				owners++
 			}
 		}

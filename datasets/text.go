@@ -52,7 +52,7 @@ func (t Text) Make() (*Dataset, error) {
 		to.Vocabulary, to.what, to.Texts = len(words)+1, "words", words.encode(texts...)
 	} else {
 		for _, text := range texts {
-			to.Texts = append(to.Texts, asInts(codes(inCharacters(text))))
+			to.Texts = append(to.Texts, codes[int](inCharacters(text)))
 		}
 	}
 	return to.Make()
