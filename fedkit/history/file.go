@@ -155,7 +155,7 @@ func load(path string, whole bool) (h *History, err error) {
 
 // Parse is Load for the bytes of a file, or LoadLight unless whole is set.
 func Parse(file []byte, whole bool) (*History, error) {
-	p := parser{file: bufio.NewReaderSize(bytes.NewReader(file), startSize), whole: whole}
+	p := parser{file: bufio.NewReaderSize(bytes.NewReader(file), 1<<16), whole: whole}
 	h, err := p.history(func(*History, *Record) error { return nil })
 	return h, text.ShortError(err)
 }
@@ -163,7 +163,7 @@ func Parse(file []byte, whole bool) (*History, error) {
 // ReadOpen reads a file that may have no end line yet. It calls each for every round before the next one is read: what that drops
 // takes no memory. It returns the checksum of the lines; open reports whether the file ends with a whole line that is not the end line.
 func ReadOpen(file io.Reader, each func(h *History, r *Record) error) (h *History, sum lines.Sum, open bool, err error) {
-	p := parser{file: bufio.NewReaderSize(file, startSize), whole: true}
+	p := parser{file: bufio.NewReaderSize(file, 1<<16), whole: true}
 	h, err = p.history(each)
 	return h, p.sum, !p.partial && !p.ended, err
 }
@@ -222,7 +222,10 @@ type parser struct {
 }
 
 func (p *parser) history(each func(h *History, r *Record) error) (*History, error) {
-	if err := p.check(); err != nil {
+	if start, err := p.file.Peek(len(historyStart)); string(start) != historyStart {
+		if err == io.EOF || err == nil {
+			err = errors.New("no history, or altered, or a much older fedkit wrote it: compute the run again")
+		}
 		return nil, err
 	}
 	h, err := p.heading()
@@ -241,23 +244,6 @@ func (p *parser) history(each func(h *History, r *Record) error) (*History, erro
 	}
 	h.Stopped = h.Stopped || !p.ended
 	return h, nil
-}
-
-// startSize is the number of bytes in which an old file is recognized.
-const startSize = 1 << 16
-
-// check refuses a file that does not begin like a history.
-func (p *parser) check() error {
-	start, err := p.file.Peek(startSize)
-	switch {
-	case bytes.HasPrefix(start, []byte(historyStart)):
-		return nil
-	case err != nil && err != io.EOF:
-		return err
-	case bytes.HasPrefix(start, []byte("{")) && bytes.Contains(start, []byte(`"rounds"`)): // before the format had a number
-		return errors.New("an older version of fedkit wrote it, as one JSON object, which this one does not read: compute the run again, or read it with that version")
-	}
-	return errors.New("no history, or altered")
 }
 
 // object returns the JSON object of the next line without its closing brace, for which it has capacity; nil at the end of the
