@@ -26,15 +26,7 @@ func (l *Loader) load(ctx context.Context, p *published) (d *Dataset, err error)
 	if p.make != nil {
 		return p.make(ctx, l)
 	}
-	paths := make([]string, max(1, len(p.files)))
-	if p.archive.name != "" {
-		paths[0], err = l.locate(ctx, p.source())
-	}
-	for i := range p.files {
-		if err == nil && p.archive.name == "" {
-			paths[i], err = l.locate(ctx, p.files[i].in(p.name, p.mirrors))
-		}
-	}
+	paths, err := l.paths(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
 	}
@@ -43,12 +35,7 @@ func (l *Loader) load(ctx context.Context, p *published) (d *Dataset, err error)
 		files, err = p.unpack(paths[0])
 	} else { // at the same time
 		err = parallel(len(files), func(i int) (err error) {
-			name := paths[i]
-			if p.archive.name != "" {
-				name = filepath.Join(filepath.Dir(paths[0]), p.files[i].name)
-				name = cmp.Or(firstFile(name+".gz", name), name)
-			}
-			files[i], err = p.files[i].read(name)
+			files[i], err = p.files[i].read(paths[i])
 			return err
 		})
 	}
@@ -63,6 +50,29 @@ func (l *Loader) load(ctx context.Context, p *published) (d *Dataset, err error)
 		d.Name += " (unverified)"
 	}
 	return d, d.Check()
+}
+
+// paths returns where the archive is, or else the files.
+func (l *Loader) paths(ctx context.Context, p *published) (paths []string, err error) {
+	if p.archive.name == "" {
+		for i := range p.files {
+			path, err := l.locate(ctx, p.files[i].in(p.name, p.mirrors))
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, path)
+		}
+		return paths, nil
+	}
+	found, err := l.locate(ctx, p.source())
+	if err != nil || filepath.Base(found) == p.archive.name {
+		return []string{found}, err
+	}
+	for _, f := range p.files {
+		name := filepath.Join(filepath.Dir(found), f.name)
+		paths = append(paths, cmp.Or(firstFile(name+".gz", name), name))
+	}
+	return paths, nil
 }
 
 // source is where the archive may be, or the files that it has.
