@@ -24,10 +24,10 @@ func inCharacters(text string) string {
 const window = 80
 
 // codes returns the numbers of characters, of which all must be known.
-func codes(text string) []uint8 {
-	numbers := make([]uint8, len(text))
+func codes[T uint8 | int](text string) []T {
+	numbers := make([]T, len(text))
 	for i := range numbers {
-		numbers[i] = uint8(strings.IndexByte(Characters, text[i]))
+		numbers[i] = T(strings.IndexByte(Characters, text[i]))
 	}
 	return numbers
 }
@@ -42,7 +42,7 @@ func known(text string, n int) ([]uint8, error) {
 			return nil, fmt.Errorf("has the character %q: must be one of Characters", c)
 		}
 	}
-	return codes(text), nil
+	return codes[uint8](text), nil
 }
 
 // texts sets both parts of a table of texts.
@@ -74,7 +74,7 @@ func (r *Rows) characters() (s Split, err error) {
 	for i, text := range r.Texts {
 		before := s.Len()
 		if r.Labels == nil {
-			s.addText(codes(inCharacters(text)), 0, window)
+			s.addText(codes[int](inCharacters(text)), 0, window, len(Characters))
 		} else {
 			input, err := known(text, window)
 			if err != nil {
@@ -94,13 +94,21 @@ func (r *Rows) characters() (s Split, err error) {
 	return s, nil
 }
 
-// addText adds the windows of t characters of a text of two characters or more: each character is an input once, but the last,
-// and the one that follows is its label. Past the end of the text inputs are 0 and labels −1.
-func (s *Split) addText(text []uint8, owner int32, t int) {
+// addText adds the windows of t tokens of a text of two tokens or more: each token is an input once, but the last, and the one that
+// follows is its label. Past the end of the text inputs are 0 and labels −1. Tokens of a small vocabulary become bytes.
+func (s *Split) addText(text []int, owner int32, t, vocabulary int) {
 	for from := 0; from < len(text)-1; from += t {
-		to := min(from+t, len(text)-1)
-		s.Bytes = append(append(s.Bytes, text[from:to]...), make([]uint8, t-(to-from))...)
-		s.Labels = append(append(s.Labels, asInt32(text[from+1:to+1])...), slices.Repeat([]int32{-1}, t-(to-from))...)
+		for i := from; i < from+t; i++ {
+			token, next := 0, int32(-1)
+			if i < len(text)-1 {
+				token, next = text[i], int32(text[i+1])
+			}
+			if s.Labels = append(s.Labels, next); vocabulary <= 256 {
+				s.Bytes, s.Scale = append(s.Bytes, uint8(token)), 1
+			} else {
+				s.Floats = append(s.Floats, float32(token))
+			}
+		}
 		s.Owner = append(s.Owner, owner)
 	}
 }

@@ -25,12 +25,12 @@ const cifarRow = 1 + 3*cifarPixels // a record of CIFAR-10
 
 // tinyCIFAR is c with ten images per class and file, of classes in descending order; byte j of image i in file f is a mix of
 // the three. Superclass k has the classes 5k to 5k + 4.
-func tinyCIFAR(c *cifar, urls ...string) (tiny *cifar, files map[string][]byte, archive []byte) {
+func tinyCIFAR(c *published, mirrors ...string) (tiny *published, files map[string][]byte, archive []byte) {
 	files = map[string][]byte{}
-	for f, name := range c.files {
+	for f := range c.files {
 		var b []byte
 		for i := range c.classes {
-			if class := c.classes - 1 - i; c.coarse > 0 {
+			if class := c.classes - 1 - i; c.classes == 100 {
 				b = append(b, byte(class/5), byte(class))
 			} else {
 				b = append(b, byte(class))
@@ -39,7 +39,7 @@ func tinyCIFAR(c *cifar, urls ...string) (tiny *cifar, files map[string][]byte, 
 				b = append(b, byte(7*f+31*i+j+j/256))
 			}
 		}
-		files[name] = b
+		files[c.files[f].name], c.files[f].size = b, len(b)
 	}
 	var buffer bytes.Buffer
 	t := tar.NewWriter(&buffer)
@@ -47,15 +47,15 @@ func tinyCIFAR(c *cifar, urls ...string) (tiny *cifar, files map[string][]byte, 
 		t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))})
 		t.Write(content)
 	}
-	add(c.folder+"/batches.meta.txt", []byte("airplane\n"))
+	add(c.archive.folder+"/batches.meta.txt", []byte("airplane\n"))
 	for i := range c.files { // in another order
-		name := c.files[len(c.files)-1-i]
-		add(c.folder+"/"+name, files[name])
+		name := c.files[len(c.files)-1-i].name
+		add(c.archive.folder+"/"+name, files[name])
 	}
 	t.Close()
 	archive = zipped(buffer.Bytes())
 	sum := sha256.Sum256(archive)
-	c.rows, c.sha256, c.size, c.urls = slices.Repeat([]int{c.classes}, len(c.files)), hex.EncodeToString(sum[:]), int64(len(archive)), urls
+	c.archive.sha256, c.archive.size, c.mirrors = hex.EncodeToString(sum[:]), int64(len(archive)), mirrors
 	return c, files, archive
 }
 
@@ -74,7 +74,7 @@ func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 	t.Helper()
 	expect.OK(t, err)
 	must.M(d.Check())
-	_, files, _ := tinyCIFAR(cifar10())
+	_, files, _ := tinyCIFAR(row("cifar-10"))
 	if d.Name != name || d.Train.Len() != 50 || d.Test.Len() != 10 {
 		t.Errorf("%q with %d and %d rows", d.Name, d.Train.Len(), d.Test.Len())
 	}
@@ -92,29 +92,29 @@ func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 }
 
 func TestCIFARFromFolders(t *testing.T) {
-	c, files, archive := tinyCIFAR(cifar10())
+	c, files, archive := tinyCIFAR(row("cifar-10"))
 	none := t.TempDir()
-	packed := map[string][]byte{c.archive: archive}
+	packed := map[string][]byte{c.archive.name: archive}
 	for name, test := range map[string]struct {
 		l    *Loader
 		want string
 	}{
-		"unpacked":                   {&Loader{Cache: none, Data: putIn(t, c.folder, files)}, "cifar-10 (unverified)"},
-		"unpacked in its folder":     {&Loader{Cache: none, Data: putIn(t, "cifar-10/"+c.folder, files)}, "cifar-10 (unverified)"},
+		"unpacked":                   {&Loader{Cache: none, Data: putIn(t, c.archive.folder, files)}, "cifar-10 (unverified)"},
+		"unpacked in its folder":     {&Loader{Cache: none, Data: putIn(t, "cifar-10/"+c.archive.folder, files)}, "cifar-10 (unverified)"},
 		"archive":                    {&Loader{Cache: none, Data: putIn(t, "", packed)}, "cifar-10"},
 		"archive in the cache":       {&Loader{Cache: putIn(t, "cifar-10", packed)}, "cifar-10"},
-		"cache goes before the data": {&Loader{Cache: putIn(t, "cifar-10", packed), Data: putIn(t, c.folder, files)}, "cifar-10"},
+		"cache goes before the data": {&Loader{Cache: putIn(t, "cifar-10", packed), Data: putIn(t, c.archive.folder, files)}, "cifar-10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.l.Offline = true
-			d, err := test.l.loadCIFAR(context.Background(), c)
+			d, err := test.l.load(context.Background(), c)
 			checkTinyCIFAR(t, d, err, test.want)
 		})
 	}
 }
 
 func TestCIFARRefusesDamagedFiles(t *testing.T) {
-	c, files, archive := tinyCIFAR(cifar10())
+	c, files, archive := tinyCIFAR(row("cifar-10"))
 	good := files["data_batch_3.bin"]
 	altered := func(at int, to byte) []byte {
 		b := bytes.Clone(good)
@@ -136,19 +136,19 @@ func TestCIFARRefusesDamagedFiles(t *testing.T) {
 			changed[name] = content
 		}
 		changed["data_batch_3.bin"] = test.file
-		_, err := (&Loader{Cache: putIn(t, c.folder, changed), Offline: true}).loadCIFAR(context.Background(), c)
+		_, err := (&Loader{Cache: putIn(t, c.archive.folder, changed), Offline: true}).load(context.Background(), c)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: cifar-10: ") {
 			t.Errorf("%s: error %v, want %q", name, err, test.want)
 		}
 	}
 	for name, archive := range map[string][]byte{"truncated": archive[:len(archive)/2], "altered": append([]byte{0}, archive[1:]...), "not one": []byte("<html>")} {
-		_, err := (&Loader{Cache: putIn(t, "", map[string][]byte{c.archive: archive}), Offline: true}).loadCIFAR(context.Background(), c)
-		if err == nil || !strings.Contains(err.Error(), c.archive+" has SHA-256 ") {
+		_, err := (&Loader{Cache: putIn(t, "", map[string][]byte{c.archive.name: archive}), Offline: true}).load(context.Background(), c)
+		if err == nil || !strings.Contains(err.Error(), c.archive.name+" has SHA-256 ") {
 			t.Errorf("archive %s: error %v", name, err)
 		}
 	}
 	delete(files, "test_batch.bin")
-	_, err := (&Loader{Cache: putIn(t, c.folder, files), Offline: true}).loadCIFAR(context.Background(), c)
+	_, err := (&Loader{Cache: putIn(t, c.archive.folder, files), Offline: true}).load(context.Background(), c)
 	if err == nil || !strings.Contains(err.Error(), "test_batch.bin") {
 		t.Errorf("no test file: error %v", err)
 	}
@@ -156,12 +156,12 @@ func TestCIFARRefusesDamagedFiles(t *testing.T) {
 
 // Classes are the fine labels, and Coarse has the superclass of each.
 func TestCIFAR100(t *testing.T) {
-	c, files, archive := tinyCIFAR(cifar100())
+	c, files, archive := tinyCIFAR(row("cifar-100"))
 	for name, root := range map[string]string{
-		"cifar-100":              putIn(t, "cifar-100", map[string][]byte{c.archive: archive}),
-		"cifar-100 (unverified)": putIn(t, c.folder, files),
+		"cifar-100":              putIn(t, "cifar-100", map[string][]byte{c.archive.name: archive}),
+		"cifar-100 (unverified)": putIn(t, c.archive.folder, files),
 	} {
-		d := expect.Value((&Loader{Cache: root, Offline: true}).loadCIFAR(context.Background(), c))(t)
+		d := expect.Value((&Loader{Cache: root, Offline: true}).load(context.Background(), c))(t)
 		expect.OK(t, d.Check())
 		if d.Name != name || d.Classes != 100 || d.Train.Len() != 100 || d.Test.Len() != 100 || d.Train.Labels[7] != 92 {
 			t.Errorf("%q: %q, %d classes, %d and %d rows, labels %v", name, d.Name, d.Classes, d.Train.Len(), d.Test.Len(), d.Train.Labels)
@@ -185,7 +185,7 @@ func TestCIFAR100(t *testing.T) {
 	} {
 		bad := map[string][]byte{"train.bin": files["train.bin"], "test.bin": bytes.Clone(files["test.bin"])}
 		bad["test.bin"][at] = test.to
-		_, err := (&Loader{Cache: putIn(t, c.folder, bad), Offline: true}).loadCIFAR(context.Background(), c)
+		_, err := (&Loader{Cache: putIn(t, c.archive.folder, bad), Offline: true}).load(context.Background(), c)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: cifar-100: ") {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
@@ -193,13 +193,13 @@ func TestCIFAR100(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
-	expect.Error(t, "datasets: cifar-100: no cifar-100-binary.tar.gz")(ByName("CIFAR-100"))
+	expect.Error(t, "datasets: cifar-100: no cifar-100-binary.tar.gz")(Name("CIFAR-100").Make())
 	expect.Error(t, "cifar-100")(CIFAR100())
 }
 
 func TestCIFARDownload(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
-	_, _, archive := tinyCIFAR(cifar10())
+	_, _, archive := tinyCIFAR(row("cifar-10"))
 	bad := bytes.Clone(archive)
 	bad[len(bad)/2] ^= 1
 	var answer []byte
@@ -207,27 +207,27 @@ func TestCIFARDownload(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(answer))
 	}))
 	defer server.Close()
-	c, _, _ := tinyCIFAR(cifar10(), server.URL+"/archive.tar.gz")
+	c, _, _ := tinyCIFAR(row("cifar-10"), server.URL+"/")
 	cache := t.TempDir()
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	answer = bad
-	expect.Error(t, "the download has SHA-256")(l.loadCIFAR(context.Background(), c))
+	expect.Error(t, "the download has SHA-256")(l.load(context.Background(), c))
 	if entries, _ := os.ReadDir(filepath.Join(cache, "cifar-10")); len(entries) != 0 {
 		t.Errorf("left %v", entries)
 	}
 	answer = archive
-	d, err := l.loadCIFAR(context.Background(), c)
+	d, err := l.load(context.Background(), c)
 	checkTinyCIFAR(t, d, err, "cifar-10")
 	l.Offline = true
-	d, err = l.loadCIFAR(context.Background(), c)
+	d, err = l.load(context.Background(), c)
 	checkTinyCIFAR(t, d, err, "cifar-10")
 }
 
 // Channel means and standard deviations over the official training pixels are 0.4914 0.4822 0.4465 and 0.2470 0.2435
 // 0.2616, the numbers commonly used to normalize; encoding again shifts them by less than 0.002.
 func TestCIFAR10(t *testing.T) {
-	l := realData(t, cifar10().folder)
-	d := expect.Value(l.CIFAR10(context.Background()))(t)
+	l := realData(t, row("cifar-10").archive.folder)
+	d := expect.Value(l.Make(context.Background(), "cifar-10"))(t)
 	must.M(d.Check())
 	if d.Train.Len() != 50000 || d.Test.Len() != 10000 || d.Features() != 3072 || d.Classes != 10 {
 		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
@@ -252,16 +252,16 @@ func TestCIFAR10(t *testing.T) {
 }
 
 func BenchmarkCIFAR10(b *testing.B) {
-	l := realData(b, cifar10().folder)
+	l := realData(b, row("cifar-10").archive.folder)
 	b.SetBytes(60000 * cifarRow)
 	b.ReportAllocs()
 	for b.Loop() {
-		expect.Value(l.CIFAR10(context.Background()))(b)
+		expect.Value(l.Make(context.Background(), "cifar-10"))(b)
 	}
 }
 
 func FuzzCIFAR(f *testing.F) {
-	_, files, _ := tinyCIFAR(cifar10())
+	_, files, _ := tinyCIFAR(row("cifar-10"))
 	good := files["test_batch.bin"][:2*cifarRow]
 	f.Add(good)
 	f.Add(good[:cifarRow])
@@ -270,20 +270,27 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{255}, len(good)))
 	f.Add([]byte{})
 	f.Add(append(append([]byte{19}, good[:cifarRow]...), append([]byte{0}, good[cifarRow:]...)...))
-	f.Fuzz(func(t *testing.T, file []byte) {
+	f.Fuzz(func(t *testing.T, b []byte) {
 		pixels, labels := make([]uint8, 2*3*cifarPixels), make([]int32, 2)
-		err := cifar10().readImages(bytes.NewReader(file), pixels, labels, nil)
-		if valid := len(file) == 2*cifarRow && file[0] < 10 && file[cifarRow] < 10; (err == nil) != valid {
-			t.Fatalf("%d bytes: error %v", len(file), err)
+		if len(b) == 2*cifarRow {
+			err := cifarImages(b, 10, 0, pixels, labels)
+			if valid := b[0] < 10 && b[cifarRow] < 10; (err == nil) != valid {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil && (pixels[len(pixels)-1] != b[len(b)-1] || pixels[1] != b[1+cifarPixels]) {
+				t.Fatal("pixels are not where they belong")
+			}
 		}
-		if err == nil && (pixels[len(pixels)-1] != file[len(file)-1] || pixels[1] != file[1+cifarPixels]) {
-			t.Fatal("pixels are not where they belong")
+		if row := 1 + cifarRow; len(b) == 2*row {
+			err := cifarImages(b, 100, 20, pixels, labels)
+			if valid := max(b[0], b[row]) < 20 && max(b[1], b[row+1]) < 100; (err == nil) != valid || valid && labels[1] != int32(b[row+1]) {
+				t.Fatalf("two labels: error %v", err)
+			}
 		}
-		coarse, row := make([]uint8, 2), 1+cifarRow
-		err = cifar100().readImages(bytes.NewReader(file), pixels, labels, coarse)
-		valid := len(file) == 2*row && max(file[0], file[row]) < 20 && max(file[1], file[row+1]) < 100
-		if (err == nil) != valid || valid && (coarse[1] != file[row] || labels[1] != int32(file[row+1])) {
-			t.Fatalf("%d bytes: two labels: error %v", len(file), err)
+		// The size is checked before.
+		content, err := (&file{size: 2 * cifarRow}).decode(bytes.NewReader(b))
+		if (err == nil) != (len(b) == 2*cifarRow) && !bytes.HasPrefix(b, []byte("\x1f\x8b")) {
+			t.Fatalf("%d of %d bytes, error %v", len(content), len(b), err)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func (c CSV) Make() (*Dataset, error) {
 	if c.File == "" {
 		return nil, errors.New("datasets: CSV: File is empty: must be the path of a file")
 	}
-	if err := checkShare("CSV", c.Share, c.Test); err != nil {
+	if err := checkShare("CSV", c, c.Share, c.Test); err != nil {
 		return nil, err
 	}
 	train, err := c.open(c.File, nil)

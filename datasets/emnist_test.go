@@ -20,8 +20,8 @@ import (
 )
 
 // tinyEMNIST has 3 training images and 2 test images of 3 × 3 pixels, and the files' names and archive in the official form.
-func tinyEMNIST(mirror string) (e *emnistFiles, files map[string][]byte, archive []byte) {
-	e, files = emnist(), map[string][]byte{}
+func tinyEMNIST(mirror string) (e *published, files map[string][]byte, archive []byte) {
+	e, files = row("emnist"), map[string][]byte{}
 	var pixels []byte
 	for i := range 3 * 9 {
 		pixels = append(pixels, byte(i))
@@ -40,7 +40,7 @@ func tinyEMNIST(mirror string) (e *emnistFiles, files map[string][]byte, archive
 	}
 	must.M(z.Close())
 	sum := sha256.Sum256(b.Bytes())
-	e.shape, e.sha256, e.size, e.mirrors = []int{3, 3, 1}, hex.EncodeToString(sum[:]), int64(b.Len()), []string{mirror}
+	e.shape, e.archive.sha256, e.archive.size, e.mirrors = []int{3, 3, 1}, hex.EncodeToString(sum[:]), int64(b.Len()), []string{mirror}
 	return e, files, b.Bytes()
 }
 
@@ -63,7 +63,7 @@ func TestEMNIST(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { must.M1(w.Write(archive)) }))
 	defer server.Close()
 	e, files, good := tinyEMNIST(server.URL + "/")
-	load := func(l *Loader) (*Dataset, error) { return l.loadEMNIST(context.Background(), e) }
+	load := func(l *Loader) (*Dataset, error) { return l.load(context.Background(), e) }
 
 	plain := map[string][]byte{}
 	for i, f := range e.files {
@@ -75,7 +75,7 @@ func TestEMNIST(t *testing.T) {
 	for _, test := range []struct {
 		files map[string][]byte
 		name  string
-	}{{files, "emnist (unverified)"}, {plain, "emnist (unverified)"}, {map[string][]byte{emnistArchive: good}, "emnist"}} {
+	}{{files, "emnist (unverified)"}, {plain, "emnist (unverified)"}, {map[string][]byte{"gzip.zip": good}, "emnist"}} {
 		d, err := load(&Loader{Cache: putIn(t, "emnist", test.files), Offline: true})
 		checkTinyEMNIST(t, d, err, test.name)
 	}
@@ -86,7 +86,7 @@ func TestEMNIST(t *testing.T) {
 	archive = good
 	d, err := load(l)
 	checkTinyEMNIST(t, d, err, "emnist")
-	if _, err := os.Stat(filepath.Join(l.Cache, "emnist", emnistArchive)); err != nil {
+	if _, err := os.Stat(filepath.Join(l.Cache, "emnist", "gzip.zip")); err != nil {
 		t.Error(err)
 	}
 }
@@ -99,11 +99,11 @@ func TestEMNISTRefusesDamagedFiles(t *testing.T) {
 		images + " has dimensions [1 3 3]: must be [2 3 3]": func(f map[string][]byte) { f[images] = zipped(idx([]int{1, 3, 3}, make([]byte, 9)...)) },
 		"Test: Labels: example 1 is 62: must be in [0, 62)": func(f map[string][]byte) { f[labels] = zipped(idx([]int{2}, 1, 62)) },
 		e.files[3].name + ": no such file":                  func(f map[string][]byte) { delete(f, labels) },
-		emnistArchive + " has SHA-256":                      func(f map[string][]byte) { f[emnistArchive] = archive[1:] },
+		"gzip.zip has SHA-256":                              func(f map[string][]byte) { f["gzip.zip"] = archive[1:] },
 	} {
 		changed := maps.Clone(files)
 		change(changed)
-		expect.Error(t, "emnist", want)((&Loader{Cache: putIn(t, "emnist", changed), Offline: true}).loadEMNIST(context.Background(), e))
+		expect.Error(t, "emnist", want)((&Loader{Cache: putIn(t, "emnist", changed), Offline: true}).load(context.Background(), e))
 	}
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")

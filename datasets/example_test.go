@@ -92,10 +92,10 @@ func ExampleLogistic() {
 // A loader that looks in one folder and never downloads.
 func ExampleLoader() {
 	l := datasets.Loader{Cache: "/nowhere", Data: "/nowhere", Offline: true}
-	_, err := l.CIFAR10(context.Background())
+	_, err := l.Make(context.Background(), "cifar-10")
 	fmt.Println(err)
 	// Output:
-	// datasets: cifar-10: no cifar-10-binary.tar.gz (nor cifar-10-batches-bin):
+	// datasets: cifar-10: no cifar-10-binary.tar.gz (nor data_batch_1.bin):
 	// 	/nowhere/cifar-10: not found
 	// 	/nowhere/cifar-10: not found
 	// 	download: not allowed (Offline)

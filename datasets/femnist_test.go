@@ -91,14 +91,14 @@ func TestFEMNIST(t *testing.T) {
 
 func TestFEMNISTIsNotThere(t *testing.T) {
 	root := putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
-	_, err := (&Loader{Cache: t.TempDir(), Data: root}).FEMNIST(context.Background())
+	_, err := (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
 	for _, want := range []string{"datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	root = putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
-	_, err = (&Loader{Cache: t.TempDir(), Data: root}).FEMNIST(context.Background())
+	_, err = (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
 	if want := filepath.Join("train", "a.json") + " is damaged at byte "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}

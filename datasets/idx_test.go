@@ -10,17 +10,17 @@ import (
 
 // idx returns an idx file of unsigned bytes.
 func idx(dims []int, values ...byte) []byte {
-	file := []byte{0, 0, idxUint8, byte(len(dims))}
+	b := []byte{0, 0, idxUint8, byte(len(dims))}
 	for _, n := range dims {
-		file = binary.BigEndian.AppendUint32(file, uint32(n))
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
 	}
-	return append(file, values...)
+	return append(b, values...)
 }
 
 func TestReadIDX(t *testing.T) {
 	dims := []int{2, 3}
 	good := idx(dims, 1, 2, 3, 4, 5, 6)
-	got, err := readIDX(bytes.NewReader(good), dims)
+	got, err := (&file{dims: dims}).all(bytes.NewReader(good))
 	if err != nil || !bytes.Equal(got, good) {
 		t.Errorf("%v, error %v; want %v", got, err, good)
 	}
@@ -44,8 +44,8 @@ func TestReadIDX(t *testing.T) {
 		{altered(7, 3), "has dimensions [3 3]: must be [2 3]"},
 		{altered(8, 0xff), "has dimensions [2 4278190083]: must be [2 3]"},
 	} {
-		got, err := readIDX(bytes.NewReader(test.file), dims)
-		if err == nil || got != nil || !strings.Contains(err.Error(), test.want) {
+		_, err := (&file{dims: dims}).all(bytes.NewReader(test.file))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("% x: error %v, want %q", test.file, err, test.want)
 		}
 	}
@@ -63,7 +63,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 func TestReadIDXStopsAtItsSize(t *testing.T) {
 	endless := &zeros{}
 	dims := []int{4, 4}
-	_, err := readIDX(io.MultiReader(bytes.NewReader(idx(dims)), endless), dims)
+	_, err := (&file{dims: dims}).all(io.MultiReader(bytes.NewReader(idx(dims)), endless))
 	if err == nil || endless.n > 17 {
 		t.Errorf("read %d bytes of values, error %v", endless.n, err)
 	}
@@ -81,20 +81,20 @@ func FuzzIDX(f *testing.F) {
 	f.Add(zipped(good)[:20])
 	f.Add([]byte{0x1f, 0x8b})
 	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, file []byte) {
-		r, err := gunzip(bytes.NewReader(file))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := gunzip(bytes.NewReader(b))
 		if err != nil {
 			return
 		}
-		content, err := readIDX(r, dims)
+		content, err := (&file{dims: dims}).all(r)
 		if (err == nil) != (len(content) == len(good)) {
 			t.Fatalf("%d bytes, error %v", len(content), err)
 		}
 		if err == nil && !bytes.HasPrefix(content, idx(dims)) {
 			t.Fatalf("accepted % x", content)
 		}
-		if bytes.HasPrefix(file, idx(dims)) && (err == nil) != (len(file) == len(good)) {
-			t.Fatalf("% x: error %v", file, err)
+		if bytes.HasPrefix(b, idx(dims)) && (err == nil) != (len(b) == len(good)) {
+			t.Fatalf("% x: error %v", b, err)
 		}
 	})
 }

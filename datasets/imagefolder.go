@@ -75,7 +75,7 @@ func (f ImageFolder) check() error {
 	case f.Channels != 0 && f.Channels != 1 && f.Channels != 3:
 		return fmt.Errorf("datasets: ImageFolder: Channels = %d: must be 1 for gray, 3 for RGB, or 0", f.Channels)
 	}
-	return checkShare("ImageFolder", f.Share, f.Test)
+	return checkShare("ImageFolder", f, f.Share, f.Test)
 }
 
 // picture is an image's file.

@@ -25,14 +25,15 @@ type writer struct {
 
 // leafForm is how a data set writes an example x and a label y.
 type leafForm[X, Y any] struct {
-	what string                 // an example, in errors
-	x    func(*writer, X) error // adds an example
-	y    func(*writer, Y) error // adds a label
+	function string                 // that documents how the files are made
+	what     string                 // an example, in errors
+	x        func(*writer, X) error // adds an example
+	y        func(*writer, Y) error // adds a label
 }
 
 // leafImages are lists of numbers, which are bytes divided by 255.
 func leafImages(features, classes int) leafForm[[]number, number] {
-	return leafForm[[]number, number]{"image", func(w *writer, image []number) error {
+	return leafForm[[]number, number]{"FEMNIST", "image", func(w *writer, image []number) error {
 		if len(image) != features {
 			return fmt.Errorf("has %d pixels: must have %d", len(image), features)
 		}
@@ -49,6 +50,22 @@ func leafImages(features, classes int) leafForm[[]number, number] {
 			return fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
 		}
 		w.labels = append(w.labels, int32(y))
+		return nil
+	}}
+}
+
+// leafCharacters are strings of 80 characters, with one character as the label.
+func leafCharacters() leafForm[text, text] {
+	return leafForm[text, text]{"Shakespeare", "text", func(w *writer, x text) error {
+		chars, err := known(string(x), window)
+		w.bytes = append(w.bytes, chars...)
+		return err
+	}, func(w *writer, y text) error {
+		label, err := known(string(y), 1)
+		if err != nil {
+			return fmt.Errorf("label %s %w", quoted(string(y)), err)
+		}
+		w.labels = append(w.labels, int32(label[0]))
 		return nil
 	}}
 }
@@ -119,39 +136,37 @@ func (form leafForm[X, Y]) read(d *json.Decoder) (w writer, err error) {
 	return w, nil
 }
 
-// loadLEAF appends the files in the folders train and test of a data set's folder to d, which says the rest. Writers are numbered in
-// the order in which they appear. what is the function that documents how the files are made.
-func loadLEAF[X, Y any](ctx context.Context, l *Loader, d *Dataset, what string, form leafForm[X, Y]) (*Dataset, error) {
-	folder, err := l.locate(ctx, &source{
-		what: "train/*.json and test/*.json", folder: d.Name,
-		find: func(root string) string {
-			root = filepath.Join(root, d.Name)
-			if jsonFiles(root, "train") == nil || jsonFiles(root, "test") == nil {
-				return ""
-			}
-			return root
-		},
-		hint: "LEAF's program makes these files: see the documentation of " + what,
-	})
-	if err != nil {
-		return d.named(err)
+// leaf makes a data set of the files in the folders train and test of its folder; d says the rest. Writers are numbered in the order in
+// which they appear.
+func leaf[X, Y any](d Dataset, scale float32, form leafForm[X, Y]) func(ctx context.Context, l *Loader) (*Dataset, error) {
+	return func(ctx context.Context, l *Loader) (*Dataset, error) {
+		d, numbers := d, map[string]int32{} // of the writers
+		d.Shape = slices.Clone(d.Shape)
+		folder, err := l.locate(ctx, &source{
+			what: "train/*.json and test/*.json", folder: d.Name,
+			find: func(root string) string {
+				root = filepath.Join(root, d.Name)
+				if jsonFiles(root, "train") == nil || jsonFiles(root, "test") == nil {
+					return ""
+				}
+				return root
+			},
+			hint: "LEAF's program makes these files: see the documentation of " + form.function,
+		})
+		if err == nil {
+			err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers)
+		}
+		if err == nil {
+			err = readWriters(ctx, jsonFiles(folder, "test"), &d.Test, form, numbers)
+		}
+		if d.Train.Scale, d.Test.Scale = scale, scale; err == nil {
+			err = d.Check()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("datasets: %s: %w", d.Name, err)
+		}
+		return &d, nil
 	}
-	numbers := map[string]int32{} // of the writers
-	if err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers); err == nil {
-		err = readWriters(ctx, jsonFiles(folder, "test"), &d.Test, form, numbers)
-	}
-	return d.named(err)
-}
-
-// named returns the data set if it passes its Check, or an error that names it.
-func (d *Dataset) named(err error) (*Dataset, error) {
-	if err == nil {
-		err = d.Check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w", d.Name, err)
-	}
-	return d, nil
 }
 
 // jsonFiles returns the files of a part in the order of their names, nil if there are none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit/config"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -19,12 +20,12 @@ import (
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on least squares; the bias and h are additions.
 type LeastSquares struct {
-	Clients       int     `default:"20"`  // M
-	Rows          int     `default:"50"`  // training examples per client
-	TestRows      int     `default:"10"`  // test examples per client
-	Features      int     `default:"10"`  // f
-	Noise         float64 `default:"0.5"` // σ ≥ 0; the default is the paper's, fedkit.Zero is none
-	Heterogeneity float64 // h ≥ 0
+	Clients       int     `range:"[1,inf)" default:"20"`  // M
+	Rows          int     `range:"[1,inf)" default:"50"`  // training examples per client
+	TestRows      int     `range:"[1,inf)" default:"10"`  // test examples per client
+	Features      int     `range:"[1,inf)" default:"10"`  // f
+	Noise         float64 `range:"[0,inf)" default:"0.5"` // σ ≥ 0; the default is the paper's, fedkit.Zero is none
+	Heterogeneity float64 `range:"[0,inf)"`               // h
 	Seed          uint64  // chooses all that is drawn
 }
 
@@ -32,9 +33,7 @@ type LeastSquares struct {
 // determine the optimum: M·Rows must be at least d.
 func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	l = config.Defaults(l)
-	if err := cmp.Or(checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
-		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Noise", l.Noise, 0},
-		option{"Heterogeneity", l.Heterogeneity, 0}),
+	if err := cmp.Or(inRange("LeastSquares", l),
 		checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("LeastSquares", "Features", maxParameters-1, l.Features)); err != nil {
 		return nil, nil, err
@@ -69,36 +68,16 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	return d, optimum, nil
 }
 
-// solveLeastSquares solves the normal equations H w = Xᵀy/N with H = XᵀX/N [d, d]. X [N, d] has the rows, each followed by
-// a 1 for the bias.
+// solveLeastSquares minimizes half the squared error.
 func solveLeastSquares(s *Split, f int) (*Optimum, error) {
-	x, n := withOnes(s, f), float64(s.Len())
-	y := mat.NewVecDense(s.Len(), nil)
-	for i, t := range s.Targets {
-		y.SetVec(i, float64(t))
-	}
-	var h mat.SymDense
-	h.SymOuterK(1/n, x.T())
-	var g, w mat.VecDense
-	g.MulVec(x.T(), y)
-	g.ScaleVec(1/n, &g)
-	var chol mat.Cholesky
-	if !chol.Factorize(&h) {
+	of := problem(s, f, 1, 0)
+	w, err := of.Minimum()
+	if err != nil {
 		return nil, errors.New("datasets: LeastSquares: the rows do not determine the optimum: use more of them")
 	}
-	if err := chol.SolveVecTo(&w, &g); err != nil {
-		return nil, fmt.Errorf("datasets: LeastSquares: the rows barely determine the optimum: use more of them: %w", err)
-	}
-	var r mat.VecDense
-	r.MulVec(x, &w)
-	r.SubVec(&r, y)
-	return &Optimum{
-		W:    w.RawVector().Data,
-		Loss: mat.Dot(&r, &r) / (2 * n),
-		gap: func(at []float64) float64 { // ½ (w − w*)ᵀ H (w − w*), without cancellation
-			var e mat.VecDense
-			e.SubVec(mat.NewVecDense(len(at), at), &w)
-			return mat.Inner(&e, &h, &e) / 2
-		},
-	}, nil
+	h := of.Hessian(w)
+	return &Optimum{W: w, Loss: of.Loss(w), gap: func(at []float64) float64 { // ½ (w − w*)ᵀ H (w − w*), without cancellation
+		e := mat.NewVecDense(len(at), floats.SubTo(make([]float64, len(at)), at, w))
+		return mat.Inner(e, h, e) / 2
+	}}, nil
 }

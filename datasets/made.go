@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"strings"
 
+	"fedkit.example/datasets/regression"
+	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -28,24 +30,13 @@ func normals(rng *rand.Rand, n int, mean, sd float64) []float64 {
 	return x
 }
 
-// option is one option of a synthetic data set, as errors show it.
-type option struct {
-	name  string
-	value float64
-	least float64 // that is allowed
-}
-
-// checkOptions reports the first option that is not finite or too small.
-func checkOptions(what string, options ...option) error {
-	for _, o := range options {
-		if math.IsInf(o.value, 1) {
-			return fmt.Errorf("datasets: %s: %s = %v: must be finite", what, o.name, o.value)
-		}
-		if !(o.value >= o.least) {
-			return fmt.Errorf("datasets: %s: %s = %v: must be at least %v", what, o.name, o.value, o.least)
-		}
+// inRange refuses a field outside the range of its tag.
+func inRange(what string, of any) error {
+	err := config.CheckRanges(of)
+	if err != nil {
+		err = fmt.Errorf("datasets: %s: %s", what, strings.TrimPrefix(err.Error(), "invalid: "))
 	}
-	return nil
+	return err
 }
 
 // Limits: the values of a synthetic data set, and the parameters of an optimum, whose square is kept in memory.
@@ -120,15 +111,19 @@ func (o *Optimum) Gap(w []float32) (float64, error) {
 	return max(0, o.gap(wide)), nil
 }
 
-// withOnes returns the rows in float64, each followed by a 1, [n, f+1].
-func withOnes(s *Split, f int) *mat.Dense {
-	x := mat.NewDense(s.Len(), f+1, nil)
+// problem returns the regression of rows with f features on the targets or, with several outputs, on the labels.
+func problem(s *Split, f, outputs int, l2 float64) *regression.Problem {
+	of := &regression.Problem{X: mat.NewDense(s.Len(), f+1, nil), K: outputs, Labels: outputs > 1, L2: l2}
 	for i := range s.Len() {
-		row := x.RawRowView(i)
+		row := of.X.RawRowView(i)
 		for j, v := range s.Floats[i*f : (i+1)*f] {
 			row[j] = float64(v)
 		}
-		row[f] = 1
+		if row[f] = 1; of.Labels {
+			of.Y = append(of.Y, float64(s.Labels[i]))
+		} else {
+			of.Y = append(of.Y, float64(s.Targets[i]))
+		}
 	}
-	return x
+	return of
 }

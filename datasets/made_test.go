@@ -238,15 +238,15 @@ func TestGaussianMixture(t *testing.T) {
 func TestMadeDataRefuseBadOptions(t *testing.T) {
 	second := func(_ *Dataset, o *Optimum, err error) (*Dataset, error) { return nil, err }
 	for want, made := range map[string]func() (*Dataset, error){
-		"Synthetic: Alpha = -1: must be at least 0":                     Synthetic{Alpha: -1}.Make,
-		"Synthetic: Beta = NaN: must be at least 0":                     Synthetic{Beta: math.NaN()}.Make,
+		"Synthetic: Alpha = -1: must be a number ≥ 0":                   Synthetic{Alpha: -1}.Make,
+		"Synthetic: Beta = NaN: must be a number ≥ 0":                   Synthetic{Beta: math.NaN()}.Make,
 		"Synthetic: Classes = 1: must be at least 2":                    Synthetic{Classes: 1}.Make,
 		"Synthetic: Clients = -3: must be at least 1":                   Synthetic{Clients: -3}.Make,
 		"Synthetic: Alpha = 1, Beta = 0: must be 0 if IID is set":       Synthetic{Alpha: 1, IID: true}.Make,
 		"GaussianMixture: Clients = 2: must be at least 4":              GaussianMixture{Clients: 2}.Make,
-		"GaussianMixture: Separation = +Inf: must be finite":            GaussianMixture{Separation: math.Inf(1)}.Make,
+		"GaussianMixture: Separation = +Inf: must be a number > 0":      GaussianMixture{Separation: math.Inf(1)}.Make,
 		"GaussianMixture: Classes = 3: must be at least Groups = 4":     GaussianMixture{Classes: 3, Permute: true}.Make,
-		"LeastSquares: Noise = -1: must be at least 0":                  func() (*Dataset, error) { return second(LeastSquares{Noise: -1}.Make()) },
+		"LeastSquares: Noise = -1: must be a number > 0":                func() (*Dataset, error) { return second(LeastSquares{Noise: -1}.Make()) },
 		"LeastSquares: Clients × Rows = 9: must be at least Features +": func() (*Dataset, error) { return second(LeastSquares{Clients: 3, Rows: 3}.Make()) },
 		"Logistic: Rows = -1: must be at least 1":                       func() (*Dataset, error) { return second(Logistic{Rows: -1}.Make()) },
 		"Synthetic: 450 × Clients × Features = 2.7e+10: must be at mos": Synthetic{Clients: 1e6}.Make,

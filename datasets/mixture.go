@@ -18,13 +18,13 @@ import (
 // each group has its own clouds, so that features differ by group. With Permute all groups have the same clouds and only
 // the labels differ: what group 0 calls c, group g calls (c + g) mod Classes, so that no model fits two groups.
 type GaussianMixture struct {
-	Groups     int     `default:"4"`   // K
-	Clients    int     `default:"20"`  // M ≥ K
-	Rows       int     `default:"100"` // training examples per client
-	TestRows   int     `default:"25"`  // test examples per client
-	Features   int     `default:"10"`  // f
-	Classes    int     `default:"4"`   // with Permute at least K
-	Separation float64 `default:"3"`   // distance of a cloud's center from the origin, in standard deviations
+	Groups     int     `range:"[1,inf)" default:"4"`   // K
+	Clients    int     `range:"[1,inf)" default:"20"`  // M ≥ K
+	Rows       int     `range:"[1,inf)" default:"100"` // training examples per client
+	TestRows   int     `range:"[1,inf)" default:"25"`  // test examples per client
+	Features   int     `range:"[1,inf)" default:"10"`  // f
+	Classes    int     `range:"[2,inf)" default:"4"`   // with Permute at least K
+	Separation float64 `range:"[0,inf)" default:"3"`   // distance of a cloud's center from the origin, in standard deviations
 	Permute    bool    // groups differ in labels, not in features
 	Seed       uint64  // chooses all that is drawn
 }
@@ -32,12 +32,13 @@ type GaussianMixture struct {
 // Make returns the data set: Shape [f], Floats.
 func (m GaussianMixture) Make() (*Dataset, error) {
 	m = config.Defaults(m)
-	if err := cmp.Or(checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
-		option{"Rows", float64(m.Rows), 1}, option{"TestRows", float64(m.TestRows), 1}, option{"Features", float64(m.Features), 1},
-		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}),
+	if err := cmp.Or(inRange("GaussianMixture", m),
 		checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
 		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
 		return nil, err
+	}
+	if m.Clients < m.Groups {
+		return nil, fmt.Errorf("datasets: GaussianMixture: Clients = %d: must be at least %d, the number of Groups", m.Clients, m.Groups)
 	}
 	if m.Permute && m.Classes < m.Groups {
 		return nil, fmt.Errorf("datasets: GaussianMixture: Classes = %d: must be at least Groups = %d with Permute", m.Classes, m.Groups)

@@ -29,7 +29,7 @@ func realData(t testing.TB, folder string) *Loader {
 // Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers with which PyTorch's MNIST
 // example normalizes. The label counts are those of the official files.
 func TestMNIST(t *testing.T) {
-	d := must.M1(realData(t, "mnist").MNIST(context.Background()))
+	d := must.M1(realData(t, "mnist").Make(context.Background(), "mnist"))
 	expect.OK(t, d.Check())
 	if d.Train.Len() != 60000 || d.Test.Len() != 10000 || d.Features() != 784 || d.Classes != 10 {
 		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
@@ -54,7 +54,7 @@ func TestMNIST(t *testing.T) {
 func TestMNISTByName(t *testing.T) {
 	l := realData(t, "mnist")
 	t.Setenv("FEDKIT_CACHE", l.Cache)
-	d, err := ByName("MNIST")
+	d, err := Name("MNIST").Make()
 	if err != nil || d.Name != "mnist" {
 		t.Errorf("error %v", err)
 	}
@@ -64,7 +64,7 @@ func BenchmarkMNIST(b *testing.B) {
 	l := realData(b, "mnist")
 	b.SetBytes(60000*785 + 10000*785)
 	for b.Loop() {
-		expect.Value(l.MNIST(context.Background()))(b)
+		expect.Value(l.Make(context.Background(), "mnist"))(b)
 	}
 }
 
@@ -94,13 +94,13 @@ func TestPublishedGzipOnly(t *testing.T) {
 }
 
 func TestFashionMNIST(t *testing.T) {
-	for _, f := range fashionMNIST().files {
+	for _, f := range row("fashion-mnist").files {
 		if sum, err := hex.DecodeString(f.gz); err != nil || len(sum) != sha256.Size || f.sha256 != "" {
 			t.Errorf("%s: SHA-256 %q of the .gz, %q of the content", f.name, f.gz, f.sha256)
 		}
 	}
 	l := realData(t, "fashion-mnist")
-	d := must.M1(l.FashionMNIST(context.Background()))
+	d := must.M1(l.Make(context.Background(), "fashion-mnist"))
 	if err := d.Check(); err != nil || d.Train.Len() != 60000 || d.Test.Len() != 10000 {
 		t.Errorf("%d train and %d test rows, error %v", d.Train.Len(), d.Test.Len(), err)
 	}

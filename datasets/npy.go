@@ -82,7 +82,7 @@ func (a NPY) check() error {
 	case (a.TestOwner != "") != (a.TestX != "" && a.Owner != ""):
 		return fmt.Errorf("datasets: NPY: TestOwner = %q: must be a file if TestX and Owner are, and only then", a.TestOwner)
 	}
-	return checkShare("NPY", a.Share, a.TestX)
+	return checkShare("NPY", a, a.Share, a.TestX)
 }
 
 // test reads the test part, which must be of the same kind as the training part.

@@ -27,12 +27,12 @@ import (
 // networks, arXiv 1812.06127, section 5.1 and appendix C.1. The paper writes N(0, α); here α and β are the standard
 // deviations, as in the authors' program. The split is the paper's; the program's is 90 %.
 type Synthetic struct {
-	Alpha    float64 // α ≥ 0; changes the Name alone
-	Beta     float64 // β ≥ 0
+	Alpha    float64 `range:"[0,inf)"` // α; changes the Name alone
+	Beta     float64 `range:"[0,inf)"` // β
 	IID      bool    // one W, b ~ N(0, 1) and v = 0 for all clients, the paper's IID set; Alpha and Beta must be 0
-	Clients  int     `default:"30"` // M
-	Features int     `default:"60"` // f
-	Classes  int     `default:"10"` // number of labels
+	Clients  int     `range:"[1,inf)" default:"30"` // M
+	Features int     `range:"[1,inf)" default:"60"` // f
+	Classes  int     `range:"[2,inf)" default:"10"` // number of labels
 	Seed     uint64  // chooses all that is drawn
 }
 
@@ -40,8 +40,7 @@ type Synthetic struct {
 func (s Synthetic) Make() (*Dataset, error) {
 	s = config.Defaults(s)
 	// A client has e⁶ + 50 ≈ 450 examples on average.
-	if err := cmp.Or(checkOptions("Synthetic", option{"Alpha", s.Alpha, 0}, option{"Beta", s.Beta, 0}, option{"Clients", float64(s.Clients), 1},
-		option{"Features", float64(s.Features), 1}, option{"Classes", float64(s.Classes), 2}),
+	if err := cmp.Or(inRange("Synthetic", s),
 		checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
 		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ type Rows struct {
 // not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536,
 // labels that only test rows have.
 func (t Table) Make() (*Dataset, error) {
-	if err := checkShare("Table", t.Share, ""); err != nil {
+	if err := inRange("Table", t); err != nil {
 		return nil, err
 	}
 	t.Source, t.Label = cmp.Or(t.Source, "Table"), cmp.Or(t.Label, "Labels")

@@ -30,13 +30,10 @@ func (t Text) Make() (*Dataset, error) {
 	if t.File == "" {
 		return nil, errors.New("datasets: Text: File is empty: must be the path of a file")
 	}
-	if t.Window < 0 || t.Window == 1 {
-		return nil, fmt.Errorf("datasets: Text: Window = %d: must be at least 2, or 0 for the default of %d", t.Window, window)
-	}
 	if t.Words < 0 {
 		return nil, fmt.Errorf("datasets: Text: Words = %d: must be at least 1, or 0 for characters", t.Words)
 	}
-	if err := checkShare("Text", t.Share, ""); err != nil {
+	if err := inRange("Text", t); err != nil {
 		return nil, err
 	}
 	t.Name = cmp.Or(t.Name, bare(t.File))
@@ -55,7 +52,7 @@ func (t Text) Make() (*Dataset, error) {
 		to.Vocabulary, to.what, to.Texts = len(words)+1, "words", words.encode(texts...)
 	} else {
 		for _, text := range texts {
-			to.Texts = append(to.Texts, asInts(codes(inCharacters(text))))
+			to.Texts = append(to.Texts, codes[int](inCharacters(text)))
 		}
 	}
 	return to.Make()

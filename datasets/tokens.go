@@ -43,10 +43,8 @@ func (t Tokens) Make() (*Dataset, error) {
 		return nil, fmt.Errorf("datasets: Tokens: Vocabulary = %d: must be at least 1", t.Vocabulary)
 	case t.Owners != nil && len(t.Owners) != len(t.Texts):
 		return nil, fmt.Errorf("datasets: Tokens: Owners has %d names: must have %d, one for each text", len(t.Owners), len(t.Texts))
-	case t.Window < 0 || t.Window == 1:
-		return nil, fmt.Errorf("datasets: Tokens: Window = %d: must be at least 2, or 0 for the default", t.Window)
 	}
-	if err := checkShare("Tokens", t.Share, ""); err != nil {
+	if err := inRange("Tokens", t); err != nil {
 		return nil, err
 	}
 	t = config.Defaults(t)
@@ -66,33 +64,10 @@ func (t Tokens) Make() (*Dataset, error) {
 		if cut < 2 || len(text)-cut < 2 {
 			return nil, fmt.Errorf("datasets: %s: %s has %d %s: must have at least 2 to train on and 2 to test on", t.Source, owner, len(text), t.what)
 		}
-		d.Train.addTokens(text[:cut], int32(i), t.Window, t.Vocabulary)
-		d.Test.addTokens(text[cut:], int32(i), t.Window, t.Vocabulary)
+		d.Train.addText(text[:cut], int32(i), t.Window, t.Vocabulary)
+		d.Test.addText(text[cut:], int32(i), t.Window, t.Vocabulary)
 	}
 	return d, d.Check()
-}
-
-// addTokens is addText for tokens of a vocabulary.
-func (s *Split) addTokens(text []int, owner int32, t, vocabulary int) {
-	if vocabulary <= 256 {
-		bytes := make([]uint8, len(text))
-		for i, token := range text {
-			bytes[i] = uint8(token)
-		}
-		s.Scale = 1
-		s.addText(bytes, owner, t)
-		return
-	}
-	for from := 0; from < len(text)-1; from += t {
-		for i := from; i < from+t; i++ {
-			if i < len(text)-1 {
-				s.Floats, s.Labels = append(s.Floats, float32(text[i])), append(s.Labels, int32(text[i+1]))
-			} else {
-				s.Floats, s.Labels = append(s.Floats, 0), append(s.Labels, -1)
-			}
-		}
-		s.Owner = append(s.Owner, owner)
-	}
 }
 
 // Words is a vocabulary of words in lower case: token i is Words[i−1], and 0 stands for every other word.
@@ -133,13 +108,4 @@ func (w Words) encode(texts ...string) [][]int {
 
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '\'' })
-}
-
-// asInts converts the codes of characters to tokens.
-func asInts(codes []uint8) []int {
-	tokens := make([]int, len(codes))
-	for i, code := range codes {
-		tokens[i] = int(code)
-	}
-	return tokens
 }

@@ -30,7 +30,7 @@ type Classes struct {
 // its classes. It fails if a class has too few rows for that, a field is out of range, or the data set has no labels or
 // does not pass its Check.
 func (r Classes) Partition(d *datasets.Dataset) (*Partitioned, error) {
-	if err := checkLabeled("Classes", r.Clients, d); err != nil {
+	if err := checkLabeled(r, r.Clients, d); err != nil {
 		return nil, err
 	}
 	if err := r.checkSets(d.Classes); err != nil {

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -37,9 +36,9 @@ import (
 // 2019 (arXiv 1905.12022).
 type Dirichlet struct {
 	Clients  int     // M; 1 to the number of rows, of training and of test rows
-	Alpha    float64 // α > 0, finite; 0.1 is very unequal, 1 unequal, 100 close to IID
-	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less
-	MinTest  int     `default:"1"` // least test rows per client
+	Alpha    float64 `range:"(0,inf)"`                                                                            // α; 0.1 is very unequal, 1 unequal, 100 close to IID, the limit
+	MinTrain int     `range:"[1,inf)" default:"10 rows, or half an equal share (but at least 1) if that is less"` // least training rows per client
+	MinTest  int     `range:"[1,inf)" default:"1"`                                                                // least test rows per client
 	Seed     uint64  // chooses shares and rows
 }
 
@@ -80,14 +79,8 @@ func (r Dirichlet) String() string {
 
 // checked returns the rule with its defaults filled in, or an error.
 func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
-	if err := checkLabeled("Dirichlet", r.Clients, d); err != nil {
+	if err := checkLabeled(r, r.Clients, d); err != nil {
 		return r, err
-	}
-	switch {
-	case !(r.Alpha > 0):
-		return r, fmt.Errorf("partition.Dirichlet: Alpha = %v: must be > 0", r.Alpha)
-	case math.IsInf(r.Alpha, 1):
-		return r, errors.New("partition.Dirichlet: Alpha = +Inf: must be finite; IID is the limit")
 	}
 	r = config.Defaults(r)
 	r.MinTrain = cmp.Or(r.MinTrain, defaultMin(d.Train.Len(), r.Clients))

@@ -15,7 +15,7 @@ type IID struct {
 // Partition returns M clients, each with its rows in ascending order. It fails if Clients is out of range or the data
 // set does not pass its Check.
 func (r IID) Partition(d *datasets.Dataset) (*Partitioned, error) {
-	if err := checkClients("IID", r.Clients, d); err != nil {
+	if err := checkClients(r, r.Clients, d); err != nil {
 		return nil, err
 	}
 	train := cutEven(shuffled(d.Train.Len(), stream(r.Seed, "train")), r.Clients)

@@ -16,21 +16,18 @@ import (
 // Cluster-Cycling, 2020 (arXiv 2009.10748); the same as the non-IID level σ of H. Wang et al., Favor, INFOCOM 2020.
 type Majority struct {
 	Clients int     // M; C to the number of rows, of training and of test rows
-	Share   float64 // ρ, in (0, 1]
+	Share   float64 `range:"(0,1]"` // ρ
 	Seed    uint64  // chooses rows
 }
 
 // Partition returns M clients, each with its rows in ascending order and at least one training and one test row. It fails if a field
 // is out of range, or the data set has no labels or does not pass its Check.
 func (r Majority) Partition(d *datasets.Dataset) (*Partitioned, error) {
-	if err := checkLabeled("Majority", r.Clients, d); err != nil {
+	if err := checkLabeled(r, r.Clients, d); err != nil {
 		return nil, err
 	}
 	if r.Clients < d.Classes {
 		return nil, fmt.Errorf("partition.Majority: Clients = %d: must be at least %d, the number of classes of %s", r.Clients, d.Classes, d.Name)
-	}
-	if !(r.Share > 0 && r.Share <= 1) {
-		return nil, fmt.Errorf("partition.Majority: Share = %v: must be in (0, 1]", r.Share)
 	}
 	deal := dealt(d, r.deal("train", d.Train.Labels, d.Classes), r.deal("test", d.Test.Labels, d.Classes))
 	for i := range deal.Clients {

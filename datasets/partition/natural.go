@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,9 +16,9 @@ import (
 // Source: S. Caldas et al., LEAF: A Benchmark for Federated Settings, 2018 (arXiv 1812.01097), which also leaves out
 // users with few examples.
 type Natural struct {
-	Clients  int    // choose this many owners at random; default: all of them
-	MinTrain int    `default:"1"` // training rows an owner needs
-	MinTest  int    `default:"1"` // test rows an owner needs
+	Clients  int    `range:"[1,inf)" default:"all"` // choose this many owners at random
+	MinTrain int    `range:"[1,inf)" default:"1"`   // training rows an owner needs
+	MinTest  int    `range:"[1,inf)" default:"1"`   // test rows an owner needs
 	Drop     bool   // leave out owners that have fewer; default: the first of them is an error
 	Seed     uint64 // of the choice
 }
@@ -88,8 +87,7 @@ func (r Natural) check(d *datasets.Dataset) error {
 	if d.Train.Owner == nil {
 		return fmt.Errorf("partition.Natural: %s does not say whose its examples are (Split.Owner)", d.Name)
 	}
-	return cmp.Or(checkOptional("Natural", "Clients", r.Clients), checkOptional("Natural", "MinTrain", r.MinTrain),
-		checkOptional("Natural", "MinTest", r.MinTest))
+	return inRange(r)
 }
 
 // short describes which rows a client lacks, "" if it has enough.

@@ -4,13 +4,28 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
-// checkClients checks a rule's Clients and the data set.
-func checkClients(rule string, clients int, d *datasets.Dataset) error {
+// inRange refuses a field of a rule outside the range of its tag.
+func inRange(rule Rule) error {
+	err := config.CheckRanges(rule)
+	if err != nil {
+		err = fmt.Errorf("partition.%s: %s", reflect.TypeOf(rule).Name(), strings.TrimPrefix(err.Error(), "invalid: "))
+	}
+	return err
+}
+
+// checkClients checks a rule with so many Clients and the data set.
+func checkClients(of Rule, clients int, d *datasets.Dataset) error {
+	rule := reflect.TypeOf(of).Name()
+	if err := inRange(of); err != nil {
+		return err
+	}
 	if clients < 1 {
 		return fmt.Errorf("partition.%s: Clients = %d: must be at least 1", rule, clients)
 	}
@@ -30,10 +45,11 @@ func checkClients(rule string, clients int, d *datasets.Dataset) error {
 }
 
 // checkLabeled is checkClients for a rule that partitions by label.
-func checkLabeled(rule string, clients int, d *datasets.Dataset) error {
-	if err := checkClients(rule, clients, d); err != nil {
+func checkLabeled(of Rule, clients int, d *datasets.Dataset) error {
+	if err := checkClients(of, clients, d); err != nil {
 		return err
 	}
+	rule := reflect.TypeOf(of).Name()
 	if d.Classes == 0 {
 		return fmt.Errorf("partition.%s: %s has no labels: use IID for a regression", rule, d.Name)
 	}
@@ -43,19 +59,8 @@ func checkLabeled(rule string, clients int, d *datasets.Dataset) error {
 	return nil
 }
 
-// checkOptional reports a negative number of a field with a default.
-func checkOptional(rule, field string, n int) error {
-	if n < 0 {
-		return fmt.Errorf("partition.%s: %s = %d: must be at least 1, or 0 for the default", rule, field, n)
-	}
-	return nil
-}
-
 // checkMin checks a minimum number of rows, if M clients share n.
 func checkMin(rule, field string, least, clients int, part string, n int) error {
-	if err := checkOptional(rule, field, least); err != nil {
-		return err
-	}
 	if most := n / clients; least > most {
 		return fmt.Errorf("partition.%s: %s = %d: must be at most %d, since %s share %d %s rows",
 			rule, field, least, most, count(clients), n, part)

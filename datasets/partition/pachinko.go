@@ -42,7 +42,7 @@ type Pachinko struct {
 // fewer than M·N training rows, or the data set has no superclasses (Dataset.Coarse) or does not pass its Check.
 func (r Pachinko) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	r = config.Defaults(r)
-	if err := checkLabeled("Pachinko", r.Clients, d); err != nil {
+	if err := checkLabeled(r, r.Clients, d); err != nil {
 		return nil, err
 	}
 	r.PerClient = cmp.Or(r.PerClient, d.Train.Len()/r.Clients)

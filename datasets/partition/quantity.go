@@ -31,10 +31,10 @@ import (
 type Quantity struct {
 	Of       Rule    // makes the clients; default: Clients of equal label distribution
 	Clients  int     // M; 1 to the number of rows, of training and of test rows; 0 if Of is set
-	Alpha    float64 // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
-	Power    float64 // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
-	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less; with Of, 10 or all it has
-	MinTest  int     `default:"1"` // least test rows per client
+	Alpha    float64 `range:"[0,inf)"`                                                                                                       // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
+	Power    float64 `range:"[0,inf)"`                                                                                                       // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
+	MinTrain int     `range:"[1,inf)" default:"10 rows, or half an equal share (but at least 1) if that is less; with Of, 10 or all it has"` // least training rows per client
+	MinTest  int     `range:"[1,inf)" default:"1"`                                                                                           // least test rows per client
 	Seed     uint64  // chooses sizes and rows
 }
 
@@ -47,7 +47,7 @@ func (r Quantity) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if r.Of != nil {
 		return r.thin(d)
 	}
-	if err := checkClients("Quantity", r.Clients, d); err != nil {
+	if err := checkClients(r, r.Clients, d); err != nil {
 		return nil, err
 	}
 	q := r.shares(r.Clients)
@@ -140,14 +140,10 @@ func (r Quantity) keep(field string, least int, part string, client int, rows []
 
 func (r Quantity) check() error {
 	switch {
-	case !(r.Alpha >= 0 && r.Alpha <= math.MaxFloat64):
-		return fmt.Errorf("partition.Quantity: Alpha = %v: must be > 0 and finite", r.Alpha)
-	case !(r.Power >= 0 && r.Power <= math.MaxFloat64):
-		return fmt.Errorf("partition.Quantity: Power = %v: must be > 0 and finite", r.Power)
 	case (r.Alpha == 0) == (r.Power == 0):
 		return fmt.Errorf("partition.Quantity: Alpha = %v, Power = %v: exactly one must be set", r.Alpha, r.Power)
 	case r.Of != nil && r.Clients != 0:
 		return fmt.Errorf("partition.Quantity: Clients = %d: must be 0 if Of is set: Of says how many", r.Clients)
 	}
-	return cmp.Or(checkOptional("Quantity", "MinTrain", r.MinTrain), checkOptional("Quantity", "MinTest", r.MinTest))
+	return inRange(r)
 }

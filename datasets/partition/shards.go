@@ -37,7 +37,7 @@ type Shards struct {
 // data set has no labels or does not pass its Check.
 func (r Shards) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	r = config.Defaults(r)
-	if err := checkLabeled("Shards", r.Clients, d); err != nil {
+	if err := checkLabeled(r, r.Clients, d); err != nil {
 		return nil, err
 	}
 	if most := d.Train.Len() / r.Clients; r.PerClient < 1 || r.PerClient > most {

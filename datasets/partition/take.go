@@ -12,17 +12,14 @@ import (
 // the data set, and groups and labels as Of made them.
 type Take struct {
 	Of    Rule   // makes the clients
-	Train int    // training rows per client, ≥ 1
-	Test  int    // test rows per client; default all
+	Train int    `range:"[1,inf)"`               // training rows per client
+	Test  int    `range:"[1,inf)" default:"all"` // test rows per client
 	Seed  uint64 // chooses the rows
 }
 
 // Partition returns the clients of Of, each with its rows in ascending order. It fails if a field is out of range, or Of fails.
 func (r Take) Partition(d *datasets.Dataset) (*Partitioned, error) {
-	if r.Train < 1 {
-		return nil, fmt.Errorf("partition.Take: Train = %d: must be at least 1", r.Train)
-	}
-	if err := checkOptional("Take", "Test", r.Test); err != nil {
+	if err := inRange(r); err != nil {
 		return nil, err
 	}
 	deal, err := inner("Take", r.Of, d)

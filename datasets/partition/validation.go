@@ -22,10 +22,10 @@ type Validation struct {
 // Partition returns the clients of Of, with Train and Validation in ascending order. It fails if Share is out of range, a client
 // has fewer than two training rows, Of fails, or its clients share rows or have validation rows already.
 func (r Validation) Partition(d *datasets.Dataset) (*Partitioned, error) {
-	r = config.Defaults(r)
-	if !(r.Share > 0 && r.Share < 1) {
-		return nil, fmt.Errorf("partition.Validation: Share = %v: must be in (0, 1), or 0 for the default of %v", r.Share, config.Defaults(Validation{}).Share)
+	if err := inRange(r); err != nil {
+		return nil, err
 	}
+	r = config.Defaults(r)
 	deal, err := inner("Validation", r.Of, d)
 	if err != nil {
 		return nil, err

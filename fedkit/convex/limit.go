@@ -29,7 +29,7 @@ func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 	d, shares := fed.Task.Dim(), Shares(fed)
 	p, q := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil) // x ← P x + q
 	for i, f := range Problems(fed, 0) {
-		f.l2 = lambda
+		f.L2 = lambda
 		all, weight := f.steps(max(l.Steps, l.Epochs), l.LR, l.Prox), shares[i]/float64(len(shares))
 		var own mat.Dense
 		own.Add(all.Slice(0, d, 0, d), all.Slice(0, d, d, 2*d)) // w begins at x
@@ -74,8 +74,8 @@ func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err 
 
 // steps returns the matrix [2d+1, 2d+1] that maps (w, x, 1) to its value after count local steps of least squares.
 func (f *Problem) steps(count int, rate, mu float64) *mat.Dense {
-	zero := make([]float64, f.x.RawMatrix().Cols)
-	d, h, g := len(zero), f.hessian(zero), f.gradient(zero)
+	zero := make([]float64, f.X.RawMatrix().Cols)
+	d, h, g := len(zero), f.Hessian(zero), f.Gradient(zero)
 	one := mat.NewDense(2*d+1, 2*d+1, nil)
 	for j := range d {
 		for k := range d {
@@ -112,7 +112,7 @@ func SplitRate(fed *fedkit.Federation, l2, step float64) (float64, error) {
 	M := len(shares)
 	all := mat.NewDense(M*d, M*d, nil)
 	for i, f := range Problems(fed, l2) {
-		p := f.hessian(make([]float64, d))
+		p := f.Hessian(make([]float64, d))
 		p.ScaleSym(step*shares[i], p)
 		for j := range d {
 			p.SetSym(j, j, 1+p.At(j, j))

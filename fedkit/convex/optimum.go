@@ -78,12 +78,12 @@ func minimize(fed *fedkit.Federation, l2 float64) (*optimum, error) {
 	if err != nil {
 		return nil, fmt.Errorf("optimum of the regression: %w", err)
 	}
-	return &optimum{f, f.loss(w)}, nil
+	return &optimum{f, f.Loss(w)}, nil
 }
 
 func (o *optimum) gap(x []float32) (float64, error) {
-	if want := o.x.RawMatrix().Cols * o.k; len(x) != want {
+	if want := o.X.RawMatrix().Cols * o.K; len(x) != want {
 		return 0, fedkit.Invalid("len(x)", len(x), fmt.Sprintf("%d, the model's parameters", want))
 	}
-	return max(0, o.loss(precision.Double(x))-o.least) / o.least, nil
+	return max(0, o.Loss(precision.Double(x))-o.least) / o.least, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/regression"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/precision"
 	"gonum.org/v1/gonum/floats"
@@ -20,13 +21,7 @@ import (
 //	f(W) = mean over rows of ½(x·W − y)², or of the cross entropy of softmax(x·W), + (λ/2)‖W‖²
 //
 // with rows x [n, p], ones last, and W [p, k], the bias last; flattened, this is the parameter order of a model with one dense layer.
-type Problem struct {
-	x      *mat.Dense
-	y      []float64 // targets, or labels
-	k      int       // outputs
-	labels bool
-	l2     float64
-}
+type Problem struct{ *regression.Problem }
 
 // Regression reports whether the model has the parameters of one dense layer and no training mode.
 func Regression(fed *fedkit.Federation) bool {
@@ -51,7 +46,7 @@ func Matches(r *fedkit.Round, refuse func(why string) error) error {
 		return r.Err()
 	}
 	for i, f := range Problems(r.Fed, 0) {
-		if want := f.loss(w); !(math.Abs(losses[0][i]-want) <= 1e-3*want) {
+		if want := f.Loss(w); !(math.Abs(losses[0][i]-want) <= 1e-3*want) {
 			return refuse("unless the loss is half the squared error or the cross entropy of one dense layer")
 		}
 	}
@@ -82,105 +77,17 @@ func Shares(fed *fedkit.Federation) []float64 {
 // newProblem returns the problem of some training rows of a data set.
 func newProblem(d *datasets.Dataset, rows []int, l2 float64) *Problem {
 	part, p := &d.Train, d.Features()+1
-	f := &Problem{x: mat.NewDense(len(rows), p, nil), k: max(1, d.Classes), labels: d.Classes > 0, l2: l2}
+	f := &Problem{&regression.Problem{X: mat.NewDense(len(rows), p, nil), K: max(1, d.Classes), Labels: d.Classes > 0, L2: l2}}
 	values := make([]float32, p-1)
 	for i, row := range rows {
-		f.x.SetRow(i, append(precision.Double(part.Row(row, values)), 1))
-		if f.labels {
-			f.y = append(f.y, float64(part.Labels[row]))
+		f.X.SetRow(i, append(precision.Double(part.Row(row, values)), 1))
+		if f.Labels {
+			f.Y = append(f.Y, float64(part.Labels[row]))
 		} else {
-			f.y = append(f.y, float64(part.Targets[row]))
+			f.Y = append(f.Y, float64(part.Targets[row]))
 		}
 	}
 	return f
-}
-
-// residuals returns the gradient of the loss with respect to the outputs, x·W − y or probabilities minus one-hot labels, [n, k], and f.
-func (f *Problem) residuals(w []float64) (e *mat.Dense, loss float64) {
-	e = new(mat.Dense)
-	e.Mul(f.x, mat.NewDense(len(w)/f.k, f.k, w))
-	for i, y := range f.y {
-		row := e.RawRowView(i)
-		if !f.labels {
-			row[0] -= y
-			loss += row[0] * row[0] / 2
-			continue
-		}
-		sum := floats.LogSumExp(row)
-		loss += sum - row[int(y)]
-		for c, v := range row {
-			row[c] = math.Exp(v - sum)
-		}
-		row[int(y)]--
-	}
-	return e, loss/float64(len(f.y)) + f.l2/2*floats.Dot(w, w)
-}
-
-func (f *Problem) loss(w []float64) float64 {
-	_, loss := f.residuals(w)
-	return loss
-}
-
-// gradient returns Xᵀe/n + λW, flattened.
-func (f *Problem) gradient(w []float64) []float64 {
-	e, _ := f.residuals(w)
-	g := mat.NewDense(len(w)/f.k, f.k, nil)
-	g.Mul(f.x.T(), e)
-	g.Scale(1/float64(len(f.y)), g)
-	flat := g.RawMatrix().Data
-	floats.AddScaled(flat, f.l2, w)
-	return flat
-}
-
-// hessian returns, for each pair of outputs, the block Xᵀ diag(c_ab) X/n, and λ on the diagonal: c is 1 for squares and
-// p_a (δ_ab − p_b) for probabilities p.
-func (f *Problem) hessian(w []float64) *mat.SymDense {
-	h, n := mat.NewSymDense(len(w), nil), float64(len(f.y))
-	e, _ := f.residuals(w)
-	curvature := func(i, a, b int) float64 {
-		if !f.labels {
-			return 1
-		}
-		p := func(c int) float64 {
-			if c == int(f.y[i]) {
-				return e.At(i, c) + 1
-			}
-			return e.At(i, c)
-		}
-		if a == b {
-			return p(a) * (1 - p(a))
-		}
-		return -p(a) * p(b)
-	}
-	var weighted, block mat.Dense
-	for a := range f.k {
-		for b := range a + 1 {
-			weighted.Apply(func(i, _ int, x float64) float64 { return x * curvature(i, a, b) / n }, f.x)
-			block.Mul(f.x.T(), &weighted)
-			for j := range len(w) / f.k {
-				for l := range len(w) / f.k {
-					h.SetSym(j*f.k+a, l*f.k+b, block.At(j, l))
-				}
-			}
-		}
-	}
-	for j := range w {
-		h.SetSym(j, j, h.At(j, j)+f.l2)
-	}
-	return h
-}
-
-// Prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from start, with backtracking line search. Least squares needs one
-// step, up to round-off.
-func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, error) {
-	w := slices.Clone(start)
-	for range 100 {
-		next, length, err := f.newton(v, mu, w, f.hessian(w))
-		if w = next; err != nil || length <= 1e-12 {
-			return w, err
-		}
-	}
-	return nil, errors.New("100 steps of Newton's method are not enough")
 }
 
 // Newton takes a number of steps of Prox. With m > 0 they are those of the Newton sketch (Pilanci and Wainwright, arXiv 1505.02250):
@@ -189,11 +96,11 @@ func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, err
 func (f *Problem) Newton(v []float64, mu float64, start []float64, steps, m int, rng *rand.Rand) (w []float64, err error) {
 	w = slices.Clone(start)
 	for range steps {
-		h := f.hessian
+		h := f.Hessian
 		if m > 0 {
 			h = func(w []float64) *mat.SymDense { return f.sketch(w, m, rng) }
 		}
-		if w, _, err = f.newton(v, mu, w, h(w)); err != nil {
+		if w, _, err = f.Step(v, mu, w, h(w)); err != nil {
 			return nil, err
 		}
 	}
@@ -202,18 +109,18 @@ func (f *Problem) Newton(v []float64, mu float64, start []float64, steps, m int,
 
 // sketch returns (SA)ᵀ(SA) + λI.
 func (f *Problem) sketch(w []float64, m int, rng *rand.Rand) *mat.SymDense {
-	e, _ := f.residuals(w)
-	n, p := f.x.Dims()
-	c := mat.NewDense(n, m*f.k, nil) // row s of SA is Σ_i x_i ⊗ c_is, c_is = Σ_a S_sia √p_a (e_a − p)
+	e, _ := f.Residuals(w)
+	n, p := f.X.Dims()
+	c := mat.NewDense(n, m*f.K, nil) // row s of SA is Σ_i x_i ⊗ c_is, c_is = Σ_a S_sia √p_a (e_a − p)
 	for s := range m {
 		for i := range n {
-			cis := c.RawRowView(i)[s*f.k : (s+1)*f.k]
-			if !f.labels {
+			cis := c.RawRowView(i)[s*f.K : (s+1)*f.K]
+			if !f.Labels {
 				cis[0] = rng.NormFloat64()
 				continue
 			}
 			prob := slices.Clone(e.RawRowView(i))
-			prob[int(f.y[i])]++
+			prob[int(f.Y[i])]++
 			for a, q := range prob {
 				cis[a] = rng.NormFloat64() * math.Sqrt(q)
 			}
@@ -221,46 +128,21 @@ func (f *Problem) sketch(w []float64, m int, rng *rand.Rand) *mat.SymDense {
 		}
 	}
 	var xc mat.Dense // [p, m·k]
-	xc.Mul(f.x.T(), c)
-	sa := mat.NewDense(p*f.k, m, nil)
+	xc.Mul(f.X.T(), c)
+	sa := mat.NewDense(p*f.K, m, nil)
 	for j := range p {
 		for s := range m {
-			for a := range f.k {
-				sa.Set(j*f.k+a, s, xc.At(j, s*f.k+a))
+			for a := range f.K {
+				sa.Set(j*f.K+a, s, xc.At(j, s*f.K+a))
 			}
 		}
 	}
-	h := mat.NewSymDense(p*f.k, nil)
+	h := mat.NewSymDense(p*f.K, nil)
 	h.SymOuterK(1/(float64(n)*float64(m)), sa)
 	for j := range w {
-		h.SetSym(j, j, h.At(j, j)+f.l2)
+		h.SetSym(j, j, h.At(j, j)+f.L2)
 	}
 	return h
-}
-
-// newton takes a step on f(w) + (μ/2)‖w − v‖² with a Hessian h of f, and returns its relative length. h is changed.
-func (f *Problem) newton(v []float64, mu float64, w []float64, h *mat.SymDense) (next []float64, length float64, err error) {
-	objective := func(w []float64) float64 {
-		d := floats.Distance(w, v, 2)
-		return f.loss(w) + mu/2*d*d
-	}
-	g := f.gradient(w)
-	for j := range w {
-		g[j] += mu * (w[j] - v[j])
-		h.SetSym(j, j, h.At(j, j)+mu)
-	}
-	var chol mat.Cholesky
-	var step mat.VecDense
-	if !chol.Factorize(h) || chol.SolveVecTo(&step, mat.NewVecDense(len(w), g)) != nil {
-		return nil, 0, errors.New("there is no unique solution in float64")
-	}
-	d, now, slope := step.RawVector().Data, objective(w), floats.Dot(g, step.RawVector().Data)
-	length = floats.Norm(d, 2) / (1e-3 + floats.Norm(w, 2))
-	next = floats.SubTo(make([]float64, len(w)), w, d)
-	for t := 0.5; length > 1e-6 && t > 1e-9 && objective(next) > now-t*slope/2; t /= 2 { // below, the objective's round-off hides descent
-		floats.AddScaledTo(next, w, -t, d)
-	}
-	return next, length, nil
 }
 
 // Curvature returns ℓ and L, bounds on the eigenvalues of the Hessians of FedSplit's local objectives, M (n_i/N) f_i + (λ/2)‖w‖²,
@@ -275,9 +157,9 @@ func Curvature(fed *fedkit.Federation, l2 float64) (least, most float64, err err
 	least = math.Inf(1)
 	shares := Shares(fed)
 	for i, f := range Problems(fed, 0) {
-		f.k, f.labels = 1, false // XᵀX/n
+		f.K, f.Labels = 1, false // XᵀX/n
 		var e mat.EigenSym
-		if !e.Factorize(f.hessian(make([]float64, fed.Data.Features()+1)), false) {
+		if !e.Factorize(f.Hessian(make([]float64, fed.Data.Features()+1)), false) {
 			return 0, 0, errors.New("the eigenvalues of a client's Hessian were not found")
 		}
 		values := e.Values(nil)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/base64"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
-	"fedkit.example/fedkit/internal/packed"
 	"fedkit.example/fedkit/internal/text"
+	"github.com/klauspost/compress/flate"
 )
 
 // ErrNewer says that a newer version of fedkit wrote a file, in a format that this version does not read.
@@ -25,12 +26,12 @@ var ErrNewer = fault.ErrNewer
 // whether the run was interrupted, and why it ended early. Each ends with a checksum (see lines.Sum). A round's per-client data are packed into
 // one string, the last field before the checksum, so that a reader may skip it.
 //
-//	{"fedkit":"history","schema":1,"name":"FedAvg",…,"crc":"0a1b2c3d"}
+//	{"fedkit":"history","schema":2,"name":"FedAvg",…,"crc":"0a1b2c3d"}
 //	{"round":1,"seconds":0.5,…,"summary":{…},"packed":"…","crc":"1b2c3d4e"}
 //	{"end":1,"crc":"2c3d4e5f"}
 //
 // If the run goes on or was killed, the file has no end line, and may end with a partial line.
-const historySchema = 1
+const historySchema = 2
 
 const packedField = `,"packed":"`
 
@@ -154,7 +155,7 @@ func load(path string, whole bool) (h *History, err error) {
 
 // Parse is Load for the bytes of a file, or LoadLight unless whole is set.
 func Parse(file []byte, whole bool) (*History, error) {
-	p := parser{file: bufio.NewReaderSize(bytes.NewReader(file), startSize), whole: whole}
+	p := parser{file: bufio.NewReaderSize(bytes.NewReader(file), 1<<16), whole: whole}
 	h, err := p.history(func(*History, *Record) error { return nil })
 	return h, text.ShortError(err)
 }
@@ -162,49 +163,50 @@ func Parse(file []byte, whole bool) (*History, error) {
 // ReadOpen reads a file that may have no end line yet. It calls each for every round before the next one is read: what that drops
 // takes no memory. It returns the checksum of the lines; open reports whether the file ends with a whole line that is not the end line.
 func ReadOpen(file io.Reader, each func(h *History, r *Record) error) (h *History, sum lines.Sum, open bool, err error) {
-	p := parser{file: bufio.NewReaderSize(file, startSize), whole: true}
+	p := parser{file: bufio.NewReaderSize(file, 1<<16), whole: true}
 	h, err = p.history(each)
 	return h, p.sum, !p.partial && !p.ended, err
 }
 
-// pack packs a record's per-client data.
-func pack(r *Record) (b []byte, err error) {
-	lists := []any{r.Results, r.Scores, r.Clusters}
-	validation := r.validation().Scores
-	if r.Unseen != nil || r.ChosenOnTest != nil || validation != nil { // rare
-		lists = append(lists, r.Unseen, r.ChosenOnTest)
-	}
-	if validation != nil {
-		lists = append(lists, validation)
-	}
-	for _, list := range lists {
-		if b, err = packed.Append(b, list); err != nil {
-			return nil, err
+// perClient is what a line has packed: gob, deflated. A field keeps its name for the files that have it.
+type perClient struct {
+	Results                          []ClientResult
+	Scores                           []Score
+	Clusters                         []int
+	Unseen, ChosenOnTest, Validation []Score
+}
+
+// mostUnpacked limits the bytes that a reader inflates, so that a small file cannot fill the memory.
+func mostUnpacked(packed int) int { return max(1<<16, 4*packed) }
+
+// pack packs a record's per-client data, which are stored as they are if the limit does not allow to deflate them.
+func pack(r *Record) ([]byte, error) {
+	var b, packed bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(perClient{r.Results, r.Scores, r.Clusters, r.Unseen, r.ChosenOnTest, r.validation().Scores})
+	for _, level := range []int{flate.BestSpeed, flate.NoCompression} {
+		if packed.Reset(); err == nil {
+			var w *flate.Writer
+			if w, err = flate.NewWriter(&packed, level); err == nil {
+				_, err = w.Write(b.Bytes())
+				err = errors.Join(err, w.Close())
+			}
+		}
+		if b.Len() <= mostUnpacked(packed.Len()) {
+			break
 		}
 	}
-	return b, nil
+	return packed.Bytes(), err
 }
 
 // unpack is the inverse of pack.
-func unpack(b []byte, r *Record) (err error) {
-	v, lists := r.validation(), []any{&r.Results, &r.Scores, &r.Clusters, &r.Unseen, &r.ChosenOnTest}
-	if r.Validation != nil {
-		lists = append(lists, &v.Scores)
+func unpack(b []byte, r *Record) error {
+	var all perClient
+	if err := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(b)), int64(mostUnpacked(len(b))))).Decode(&all); err != nil {
+		return fmt.Errorf("what is packed is broken: %w", err)
 	}
-	for i, list := range lists {
-		if (i == 3 || i == 5) && len(b) == 0 {
-			break
-		}
-		if b, err = packed.Read(b, list); err != nil {
-			return err
-		}
-	}
-	if len(b) > 0 {
-		return fmt.Errorf("%d bytes too many", len(b))
-	}
-	if v.Scores != nil {
-		v.Mean, v.Spread = nil, nil
-		r.Validation = &v
+	r.Results, r.Scores, r.Clusters, r.Unseen, r.ChosenOnTest = all.Results, all.Scores, all.Clusters, all.Unseen, all.ChosenOnTest
+	if all.Validation != nil {
+		r.Validation = &Validation{Global: r.validation().Global, Scores: all.Validation}
 	}
 	return nil
 }
@@ -220,7 +222,10 @@ type parser struct {
 }
 
 func (p *parser) history(each func(h *History, r *Record) error) (*History, error) {
-	if err := p.check(); err != nil {
+	if start, err := p.file.Peek(len(historyStart)); string(start) != historyStart {
+		if err == io.EOF || err == nil {
+			err = errors.New("no history, or altered, or a much older fedkit wrote it: compute the run again")
+		}
 		return nil, err
 	}
 	h, err := p.heading()
@@ -239,23 +244,6 @@ func (p *parser) history(each func(h *History, r *Record) error) (*History, erro
 	}
 	h.Stopped = h.Stopped || !p.ended
 	return h, nil
-}
-
-// startSize is the number of bytes in which an old file is recognized.
-const startSize = 1 << 16
-
-// check refuses a file that does not begin like a history.
-func (p *parser) check() error {
-	start, err := p.file.Peek(startSize)
-	switch {
-	case bytes.HasPrefix(start, []byte(historyStart)):
-		return nil
-	case err != nil && err != io.EOF:
-		return err
-	case bytes.HasPrefix(start, []byte("{")) && bytes.Contains(start, []byte(`"rounds"`)): // before the format had a number
-		return errors.New("an older version of fedkit wrote it, as one JSON object, which this one does not read: compute the run again, or read it with that version")
-	}
-	return errors.New("no history, or altered")
 }
 
 // object returns the JSON object of the next line without its closing brace, for which it has capacity; nil at the end of the
@@ -290,7 +278,7 @@ func (p *parser) heading() (*History, error) {
 		return nil, fmt.Errorf("%w: schema %d, this one reads %d", ErrNewer, format.Schema, historySchema)
 	}
 	if format.Schema != historySchema {
-		return nil, fmt.Errorf("schema %d: this version of fedkit reads %d", format.Schema, historySchema)
+		return nil, fmt.Errorf("an older fedkit wrote it, with schema %d: compute the run again, or read it with that version", format.Schema)
 	}
 	h := new(History)
 	if err := lines.Strict(b, &Heading{plainHistory: (*plainHistory)(h)}); err != nil {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"encoding/gob"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/lines"
+	"github.com/klauspost/compress/flate"
 )
 
 // crowded is a history of m clients, all of which take part and are scored in every round.
@@ -120,7 +123,7 @@ func TestHistoriesThatAreCutOrAltered(t *testing.T) {
 	for i := range file[:len(file)-1] {
 		b := bytes.Clone(file)
 		b[i] ^= 1
-		if back, err := try(b); err == nil {
+		if back, err := Parse(b, false); err == nil { // the checksum is over what is packed, too
 			t.Errorf("with another byte %d: %v", i, back)
 		}
 	}
@@ -152,17 +155,18 @@ func lineOf(t testing.TB, r Record) string {
 }
 
 func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
-	const head = `{"fedkit":"history","schema":1,"clients":2}` + "\n"
+	const head = `{"fedkit":"history","schema":2,"clients":2}` + "\n"
 	for want, text := range map[string]string{
-		"a newer fedkit wrote it: schema 2, this one reads 1": `{"fedkit":"history","schema":2,"clients":2,"color":1}`,
-		`unknown field "color"`:                               `{"fedkit":"history","schema":1,"color":1}`,
-		`unknown field "aaa`:                                  `{"fedkit":"history","schema":1,"` + strings.Repeat("a", 1<<20) + `":1}`,
-		"-1 clients":                                          `{"fedkit":"history","schema":1,"clients":-1}`,
+		"a newer fedkit wrote it: schema 3, this one reads 2": `{"fedkit":"history","schema":3,"clients":2,"color":1}`,
+		"an older fedkit wrote it, with schema 1: compute":    `{"fedkit":"history","schema":1,"clients":2}`,
+		`unknown field "color"`:                               `{"fedkit":"history","schema":2,"color":1}`,
+		`unknown field "aaa`:                                  `{"fedkit":"history","schema":2,"` + strings.Repeat("a", 1<<20) + `":1}`,
+		"-1 clients":                                          `{"fedkit":"history","schema":2,"clients":-1}`,
 		`unknown field "mood"`:                                head + `{"round":1,"mood":1,"packed":"AAAA"}`,
 		"nothing is packed":                                   head + `{"round":1}`,
 		"illegal base64":                                      head + `{"round":1,"packed":"?"}`,
-		"a packed list is broken":                             head + `{"round":1,"packed":""}`,
-		"bytes too many":                                      head + `{"round":1,"packed":"AAAAAAAA"}`,
+		"what is packed is broken: ":                          head + `{"round":1,"packed":""}`,
+		"what is packed is broken: flate: corrupt input":      head + `{"round":1,"packed":"AAAAAAAA"}`,
 		"the end does not come after 0 rounds":                head + `{"end":1}`,
 		"round -7 after round 0":                              head + lineOf(t, Record{Round: -7}),
 		"round 1 after round 1":                               head + lineOf(t, Record{Round: 1}) + lineOf(t, Record{Round: 1}),
@@ -187,6 +191,21 @@ func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
 	}
 }
 
+// Lists that compress too well for a reader's limit are stored as they are; packed bytes that inflate beyond it are refused.
+func TestWhatCompressesTooWell(t *testing.T) {
+	r := Record{Round: 1, Scores: make([]Score, 200_000), Clusters: make([]int, 200_000)}
+	b := expect.Value(pack(&r))(t)
+	var back Record
+	if expect.OK(t, unpack(b, &back)); len(b) < 400_000 || !reflect.DeepEqual(back.Scores, r.Scores) || !reflect.DeepEqual(back.Clusters, r.Clusters) {
+		t.Errorf("%d bytes, %d scores, %d clusters", len(b), len(back.Scores), len(back.Clusters))
+	}
+	var bomb bytes.Buffer
+	w := expect.Value(flate.NewWriter(&bomb, flate.BestCompression))(t)
+	expect.OK(t, gob.NewEncoder(w).Encode(perClient{Scores: make([]Score, 20_000_000)}))
+	expect.OK(t, w.Close())
+	bounds.Check(t, bomb.Len(), func() { expect.Error(t, "what is packed is broken: unexpected EOF")(unpack(bomb.Bytes(), new(Record))) })
+}
+
 func FuzzHistoryLines(f *testing.F) {
 	_, file := fileOf(f, sample())
 	unsealed := ""
@@ -194,9 +213,12 @@ func FuzzHistoryLines(f *testing.F) {
 		unsealed += line[:len(line)-1-lines.SumSize] + "}\n"
 	}
 	f.Add(unsealed)
-	f.Add(`{"fedkit":"history","schema":1,"clients":1000000000000}` + "\n" + `{"round":1,"packed":"AAAA"}`)
+	f.Add(`{"fedkit":"history","schema":2,"clients":1000000000000}` + "\n" + `{"round":1,"packed":"AAAA"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if h, err := Parse(seal(text), true); err == nil {
+		var h *History
+		var err error
+		b := seal(text)
+		if bounds.Check(t, len(b), func() { h, err = Parse(b, true) }); err == nil {
 			_ = h.String()
 			h.RoundsTo(0.5)
 		}

@@ -93,7 +93,7 @@ func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{
 		"": "no history", "round,accuracy": "no history", `{"name": "x", "color": 1}`: "no history", `{"fedkit":"history",`: "cut off",
-		`{"name": "x", "clients": 2, "rounds": [{"round": 1, "solves": [{"client": 1}]}]}`: "older version of fedkit wrote it, as one JSON object, which this one does not read: compute",
+		`{"name": "x", "clients": 2, "rounds": [{"round": 1, "solves": [{"client": 1}]}]}`: "no history, or altered, or a much older fedkit wrote it: compute the run again",
 	} {
 		path := filepath.Join(dir, "h")
 		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))

@@ -73,7 +73,7 @@ func TestFedAvgReachesTheFigures(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "mnist")); data == "" || err != nil {
 		t.Skip("MNIST: FEDKIT_DATA does not have it")
 	}
-	mnist := expect.Value((&datasets.Loader{Offline: true}).MNIST(t.Context()))(t)
+	mnist := expect.Value((&datasets.Loader{Offline: true}).Make(t.Context(), "mnist"))(t)
 	fed = expect.Value(fedkit.New(mnist, partition.IID{Clients: 100, Seed: 1}, model.MLP(200, 200)))(t)
 	s = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: 60}) {

@@ -1,18 +1,17 @@
 package study
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 
 	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit"
@@ -23,22 +22,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each quantity,
-// with its values in all rounds of all runs. The last line is the SHA-256 of those before it:
+// An extract is compressed by zstd. It has a line of JSON that says what it is, and for each run one that says which it is and one for each
+// evaluated round. The last line is the SHA-256 of those before it:
 //
-//	{"fedkit":"extract","schema":4,"runs":2}
-//	{"name":"FedAvg",…,"records":2}
-//	{"name":"FedProx",…,"records":2}
-//	{"path":["round"],"values":[5,10,5,10]}
-//	{"path":["global","accuracy"],"values":[0.8012,0.8923,0.792,0.8765]}
+//	{"fedkit":"extract","schema":5}
+//	{"schema":2,…,"name":"FedAvg",…}
+//	{"round":5,…,"global":{"loss":0.6512,"accuracy":0.8012,…},…}
+//	{"round":10,…}
 //	{"sha256":"f6e0…"}
 //
-// Numbers that are not whole are rounded to four decimals, and null stands for no value. Differences of successive values would
-// take a tenth less room, and no other program reads them.
-const (
-	extractSchema = 4
-	oldestExtract = 3 // without lists
-)
+// Numbers that are not whole are rounded to four decimals.
+const extractSchema = 5
 
 // decimals is the resolution of numbers that are not whole: 10,000 stands for four decimals.
 const decimals = 10_000
@@ -47,43 +41,24 @@ const decimals = 10_000
 const (
 	unpackedAlways = 1 << 24 // bytes
 	unpackedTimes  = 200     // its size
-	mostRuns       = 100_000
-	mostRecords    = 1 << 21
-	mostFigures    = 1000
 	window         = 1 << 25 // bytes, of zstd
+	mostRuns       = 100_000
 )
 
 // mostUnpacked limits the size of an unpacked extract.
-func mostUnpacked(packed int64) int64 { return max(unpackedAlways, unpackedTimes*packed) }
-
-// counted counts what is written.
-type counted struct {
-	io.Writer
-	n int64
-}
-
-func (c *counted) Write(b []byte) (int, error) {
-	n, err := c.Writer.Write(b)
-	c.n += int64(n)
-	return n, err
-}
+func mostUnpacked(packed int) int { return max(unpackedAlways, unpackedTimes*packed) }
 
 type extractHead struct {
 	Fedkit string `json:"fedkit"`
 	Schema int    `json:"schema"`
-	Runs   int    `json:"runs"`
 }
 
-// extractLast is the last line.
-type extractLast struct {
-	SHA256 string `json:"sha256"`
-}
+// recordStart begins the line of a round.
+const recordStart = `{"round":`
 
-func lastOf(sum hash.Hash) extractLast { return extractLast{hex.EncodeToString(sum.Sum(nil))} }
-
-type extracted struct {
-	entry
-	Records int `json:"records"` // in its history
+// lastLine is that of the lines before it.
+func lastLine(before []byte) string {
+	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sha256.Sum256(before))
 }
 
 // Extract writes what tables, curves and maps need of the runs into one small file, which may be committed beside a notebook or a
@@ -100,8 +75,8 @@ func (rs Runs) Extract(path string) error {
 }
 
 func (rs Runs) extract(path string) error {
-	if len(rs) == 0 {
-		return errors.New("there are no runs")
+	if len(rs) == 0 || len(rs) > mostRuns {
+		return fmt.Errorf("there are %d runs: must be at least 1, and at most %d in an extract", len(rs), mostRuns)
 	}
 	seen := map[string]bool{}
 	for _, r := range rs {
@@ -125,39 +100,44 @@ func (rs Runs) extract(path string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	var columns columns
-	for _, r := range slices.Concat(records...) {
-		if err := columns.add(&r); err != nil {
-			return err
+	b := bytes.NewBuffer(nil)
+	to := json.NewEncoder(b)
+	err := to.Encode(extractHead{"extract", extractSchema})
+	for i, r := range rs {
+		x := r.entry()
+		x.Key, x.Models, x.Files, x.Seconds = "", false, nil, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
+		err = errors.Join(err, to.Encode(x))
+		for _, r := range records[i] {
+			line, wrong := json.Marshal(r)
+			err = errors.Join(err, wrong)
+			b.Write(append(tokens.ReplaceAllFunc(line, rounded), '\n'))
 		}
 	}
-	if len(rs) > mostRuns || columns.rows > mostRecords || len(columns.all) > mostFigures {
-		return fmt.Errorf("%d runs, %d evaluated rounds, %d figures: must be at most %d, %d and %d; write several extracts",
-			len(rs), columns.rows, len(columns.all), mostRuns, mostRecords, mostFigures)
-	}
-	return file.Stream(path, func(w io.Writer) error {
-		packed := &counted{Writer: w}
-		z, err := zstd.NewWriter(packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			return err
-		}
-		unpacked, sum := &counted{Writer: z}, sha256.New()
-		to := json.NewEncoder(io.MultiWriter(unpacked, sum))
-		err = to.Encode(extractHead{"extract", extractSchema, len(rs)})
-		for i, r := range rs {
-			x := extracted{r.entry(), len(records[i])}
-			x.Key, x.Models, x.Files, x.Seconds = "", false, nil, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
-			err = errors.Join(err, to.Encode(x))
-		}
-		for _, c := range columns.all {
-			err = errors.Join(err, to.Encode(c))
-		}
-		err = errors.Join(err, json.NewEncoder(unpacked).Encode(lastOf(sum)), z.Close())
-		if err == nil && unpacked.n > mostUnpacked(packed.n) {
-			err = errUnpacked
-		}
+	if err != nil {
 		return err
-	})
+	}
+	b.WriteString(lastLine(b.Bytes()))
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	packed := z.EncodeAll(b.Bytes(), nil)
+	if b.Len() > mostUnpacked(len(packed)) {
+		return errUnpacked
+	}
+	return file.Write(path, packed)
+}
+
+// tokens are the texts and the numbers of a line.
+var tokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*`)
+
+// rounded rounds a number to four decimals; texts and whole numbers stay.
+func rounded(b []byte) []byte {
+	v, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !bytes.ContainsAny(b, ".eE") || math.Abs(decimals*v) > 1<<53 {
+		return b
+	}
+	return strconv.AppendFloat(nil, math.Round(decimals*v)/decimals, 'f', -1, 64)
 }
 
 var errUnpacked = fmt.Errorf("it unpacks to more than %d MiB and %d times its size: must be at most that; write several extracts", unpackedAlways>>20, unpackedTimes)
@@ -184,6 +164,10 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 			r.Summary.Clients = clients
 		}
 		r.EvalTime, r.Absences = 0, nil
+		if r.Clustering != nil {
+			own := *r.Clustering
+			own.Distances, r.Clustering = nil, &own
+		}
 		if since = r; r.Score() != nil || i == len(rounds)-1 {
 			kept, since = append(kept, r), fedkit.Record{}
 		}
@@ -213,79 +197,42 @@ func readExtract(packed []byte) (Runs, error) {
 		return nil, err
 	}
 	defer z.Close()
-	in := bufio.NewScanner(io.LimitReader(z, mostUnpacked(int64(len(packed)))))
-	in.Buffer(nil, 1<<26)
-	if !in.Scan() {
-		return nil, errors.Join(errors.New("it is not an extract of runs"), in.Err())
-	}
+	most := mostUnpacked(len(packed))
+	b, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
 	var head extractHead
-	if err := json.Unmarshal(in.Bytes(), &head); err != nil || head.Fedkit != "extract" {
-		return nil, errors.New("it is not an extract of runs")
-	}
-	if head.Schema > extractSchema {
+	first, rest, _ := bytes.Cut(b, []byte("\n"))
+	switch wrong := json.Unmarshal(first, &head); {
+	case wrong != nil || head.Fedkit != "extract":
+		return nil, errors.Join(errors.New("it is not an extract of runs"), err)
+	case head.Schema > extractSchema:
 		return nil, fmt.Errorf("%w: schema %d, this one knows %d", history.ErrNewer, head.Schema, extractSchema)
-	}
-	if head.Schema < oldestExtract {
-		return nil, fmt.Errorf("schema %d: an older fedkit wrote it: write it anew", head.Schema)
-	}
-	if head.Runs > mostRuns {
-		return nil, fmt.Errorf("it is damaged: it has %d runs, must be at most %d", head.Runs, mostRuns)
-	}
-	text, sum := [][]byte{slices.Clone(in.Bytes())}, sha256.New()
-	for in.Scan() {
-		fmt.Fprintf(sum, "%s\n", text[len(text)-1])
-		if text = append(text, slices.Clone(in.Bytes())); len(text) > max(0, head.Runs)+mostFigures+2 {
-			return nil, fmt.Errorf("it is damaged: it has more than %d figures", mostFigures)
-		}
-	}
-	if n, _ := z.Read(make([]byte, 1)); n > 0 && in.Err() == nil {
+	case head.Schema < extractSchema:
+		return nil, fmt.Errorf("an older fedkit wrote it, with schema %d: extract the runs again, or read it with that version", head.Schema)
+	case err != nil:
+		return nil, err
+	case len(b) > most:
 		return nil, errUnpacked
 	}
-	if in.Err() != nil {
-		return nil, in.Err()
-	}
-	var last extractLast
-	if err := json.Unmarshal(text[len(text)-1], &last); err != nil || last != lastOf(sum) {
+	last := bytes.LastIndexByte(b[:max(0, len(b)-1)], '\n') + 1
+	if string(b[last:]) != lastLine(b[:last]) {
 		return nil, errors.New("altered, or cut off: its checksum does not match")
 	}
-	text = text[1 : len(text)-1]
-	if head.Runs < 0 || len(text) < head.Runs {
-		return nil, fmt.Errorf("it is damaged: it has %d lines for %d runs", len(text), head.Runs)
+	var runs [][][]byte // the lines of each
+	for line := range bytes.Lines(rest[:last-len(first)-1]) {
+		if !bytes.HasPrefix(line, []byte(recordStart)) {
+			runs = append(runs, nil)
+		} else if runs == nil {
+			return nil, errors.New("it is damaged: it has a round before the first run")
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], line)
 	}
-	rs, records, errs := make(Runs, head.Runs), make([]int, head.Runs), make([]error, head.Runs)
-	each(head.Runs, func(i int) {
-		if rs[i], records[i], errs[i] = readExtracted(text[i]); errs[i] != nil {
+	if len(runs) > mostRuns {
+		return nil, fmt.Errorf("it is damaged: it has %d runs, must be at most %d", len(runs), mostRuns)
+	}
+	rs, errs := make(Runs, len(runs)), make([]error, len(runs))
+	each(len(runs), func(i int) {
+		if rs[i], errs[i] = readExtracted(runs[i][0], runs[i][1:]); errs[i] != nil {
 			errs[i] = fmt.Errorf("run %d: %w", i+1, errs[i])
-		}
-	})
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	columns, err := readColumns(text[head.Runs:])
-	if err != nil {
-		return nil, err
-	}
-	if columns.rows > mostRecords {
-		return nil, fmt.Errorf("it is damaged: it has %d records, must be at most %d", columns.rows, mostRecords)
-	}
-	first, rows := make([]int, len(rs)), 0
-	for i, n := range records {
-		first[i] = rows
-		if rows += n; n > columns.rows || rows > columns.rows {
-			return nil, fmt.Errorf("it is damaged: runs have more records than the %d of its figures", columns.rows)
-		}
-	}
-	each(len(rs), func(i int) {
-		h := rs[i].extract
-		for row := range records[i] {
-			r, err := columns.record(first[i] + row)
-			if errs[i] = err; err != nil {
-				return
-			}
-			h.Rounds = append(h.Rounds, r)
-		}
-		if errs[i] = h.Check(); errs[i] == nil {
-			errs[i] = rs[i].agrees(h)
 		}
 	})
 	return rs, errors.Join(errs...)
@@ -304,27 +251,35 @@ func (r *Run) agrees(h *fedkit.History) error {
 	return nil
 }
 
-// readExtracted reads the line of a run, whose history has no records yet, and the number of these.
-func readExtracted(line []byte) (*Run, int, error) {
-	var x extracted
+// readExtracted reads the lines of a run and its rounds.
+func readExtracted(line []byte, rounds [][]byte) (*Run, error) {
+	var x entry
 	if err := lines.Strict(line, &x); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if x.Run == nil || x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" || x.Records < 0 {
-		return nil, 0, errors.New("it is not a run")
+	if x.Run == nil || x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" {
+		return nil, errors.New("it is not a run")
 	}
 	var err error
 	if x.Key, err = keyOf(x.About); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	r, err := x.run()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	light := *x.About
-	light.Name = x.Name
+	light.Name, light.Rounds = x.Name, make([]fedkit.Record, len(rounds))
 	if r.ID, r.extract = idOf(x.About.Strategy, x.Key), &light; !form.MatchString(r.ID) {
-		return nil, 0, fmt.Errorf("it is damaged: its strategy is %.100q", x.About.Strategy)
+		return nil, fmt.Errorf("it is damaged: its strategy is %.100q", x.About.Strategy)
 	}
-	return r, x.Records, nil
+	for i, line := range rounds {
+		if err := json.Unmarshal(line, &light.Rounds[i]); err != nil {
+			return nil, fmt.Errorf("round %d: %w", i+1, err)
+		}
+	}
+	if err := light.Check(); err != nil {
+		return nil, err
+	}
+	return r, r.agrees(&light)
 }

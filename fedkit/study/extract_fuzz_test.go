@@ -19,7 +19,7 @@ func FuzzReadExtract(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"fedkit":"extract","schema":3,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}` + "\n"))
+	f.Add([]byte(`{"fedkit":"extract","schema":5}` + "\n" + `{"round":1}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var rs Runs
 		var err error

@@ -3,6 +3,7 @@ package weights
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -58,12 +59,7 @@ func LoadModels(path string, task *fedkit.Task) (sv *fedkit.Serving, err error) 
 
 // ReadModels is LoadModels for a file that is open.
 func ReadModels(f *os.File, task *fedkit.Task) (sv *fedkit.Serving, err error) {
-	if err = checkTask(task); err == nil {
-		err = open(f, func(r *reader) error { sv, err = r.serving(task); return err })
-	}
-	if err != nil {
-		err = fmt.Errorf("weights: %w", err)
-	}
+	err = loadOpen(f, task, func(r *reader) error { sv, err = r.serving(task); return err })
 	return sv, err
 }
 
@@ -190,16 +186,27 @@ func save(path string, task *fedkit.Task, by func(*writer) error) error {
 
 // load opens a file for by to read.
 func load(path string, task *fedkit.Task, by func(*reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("weights: %s: %w", path, err)
+	}
+	defer f.Close()
+	return loadOpen(f, task, by)
+}
+
+func loadOpen(f *os.File, task *fedkit.Task, by func(*reader) error) error {
 	err := checkTask(task)
 	if err == nil {
-		var f *os.File
-		if f, err = os.Open(path); err == nil {
-			defer f.Close()
-			err = open(f, by)
+		var r *reader
+		if r, err = readFile(f); err == nil && r.meta["schema"] != "" && r.meta["schema"] != schema {
+			err = fedkit.Invalid("schema", r.meta["schema"], schema+": a newer fedkit wrote the file")
+		}
+		if err == nil {
+			err = by(r)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("weights: %s: %w", path, err)
+		return fmt.Errorf("weights: %s: %w", f.Name(), err)
 	}
 	return nil
 }
@@ -217,26 +224,19 @@ func readFile(f *os.File) (*reader, error) {
 	if info.IsDir() {
 		return nil, fedkit.Invalid("file", "a folder", "a safetensors file; a checkpoint of GoMLX is loaded by GoMLX, and SafeTensors writes its values")
 	}
-	first := make([]byte, 4)
-	_, _ = f.ReadAt(first, 0) // an error follows
-	switch string(first) {
+	if err := room.For(2 * float64(info.Size())); err != nil { // as bytes and as numbers
+		return nil, fmt.Errorf("a file of %d bytes %w", info.Size(), err)
+	}
+	content := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, content); err != nil {
+		return nil, err
+	}
+	switch string(content[:min(4, len(content))]) {
 	case "PK\x03\x04", "\x80\x02\x8a\x0a": // since PyTorch 1.6, and before
 		line := fmt.Sprintf(toSafeTensors, f.Name(), strings.TrimSuffix(f.Name(), filepath.Ext(f.Name())))
 		return nil, fedkit.Invalid("file", "one of torch.save", "a safetensors file, which this line makes of a state dict: "+line)
 	}
-	return read(f, info.Size())
-}
-
-// open reads the header of a file, and by the rest.
-func open(f *os.File, by func(*reader) error) error {
-	r, err := readFile(f)
-	if err != nil {
-		return err
-	}
-	if s := r.meta["schema"]; s != "" && s != schema {
-		return fedkit.Invalid("schema", s, schema+": a newer fedkit wrote the file")
-	}
-	return by(r)
+	return read(content)
 }
 
 // matrix takes one model per prefix.
@@ -249,26 +249,14 @@ func (r *reader) matrix(prefixes []string, task *fedkit.Task) (*fedkit.Matrix, e
 	return m, m.Err()
 }
 
-// rows checks all tensors before it allocates them: then the file has as many bytes.
-func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
+func (r *reader) rows(prefixes []string, task *fedkit.Task) (values []float32, err error) {
 	for _, prefix := range prefixes {
 		for _, p := range task.Params {
-			if err := r.has(prefix+p.Name, "F32", p.Shape...); err != nil {
+			v, err := take[float32](r, prefix+p.Name, p.Shape...)
+			if err != nil {
 				return nil, err
 			}
-		}
-	}
-	if err := room.For(8 * float64(len(prefixes)) * float64(task.Dim())); err != nil { // as bytes and as numbers
-		return nil, fmt.Errorf("%d models: %w", len(prefixes), err)
-	}
-	values := make([]float32, len(prefixes)*task.Dim())
-	rest := values
-	for _, prefix := range prefixes {
-		for _, p := range task.Params {
-			if err := take(r, prefix+p.Name, rest[:p.Size()]); err != nil {
-				return nil, err
-			}
-			rest = rest[p.Size():]
+			values = append(values, v...)
 		}
 	}
 	return values, nil
@@ -277,68 +265,36 @@ func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
 // serving takes all parts of a Serving that the file has.
 func (r *reader) serving(task *fedkit.Task) (sv *fedkit.Serving, err error) {
 	sv = new(fedkit.Serving)
-	count := func(prefix string) (n int) {
-		for name := range r.tensors {
-			if strings.HasPrefix(name, prefix) {
-				n++
-			}
-		}
-		return n
+	count := map[string]int{}
+	for name := range r.tensors {
+		prefix, _, _ := strings.Cut(name, "/")
+		count[prefix]++
 	}
-	if count("global/") > 0 {
+	if count["global"] > 0 {
 		sv.Global, err = r.matrix([]string{"global/"}, task)
 	}
-	if n := count("models/"); n > 0 && err == nil {
+	if n := count["models"]; n > 0 && err == nil {
 		sv.Models, err = r.matrix(numbered("models/", max(1, n/len(task.Params))), task)
+	}
+	for name, list := range map[string]*[]int{"assign": &sv.Assign, "clusters": &sv.Clusters} {
+		if t, ok := r.tensors[name]; ok && err == nil {
+			var values []int32
+			values, err = take[int32](r, name, len(t.data)/4)
+			for _, v := range values {
+				*list = append(*list, int(v))
+			}
+		}
+	}
+	for name, weights := range map[string]*[][]float64{"mix": &sv.Mix, "ensemble": &sv.Ensemble} {
+		if t, ok := r.tensors[name]; ok && err == nil {
+			k := max(1, sv.Models.Rows())
+			var values []float64
+			values, err = take[float64](r, name, len(t.data)/8/k, k)
+			*weights = slices.Collect(slices.Chunk(values, k))
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if sv.Assign, err = r.list("assign"); err != nil {
-		return nil, err
-	}
-	if sv.Clusters, err = r.list("clusters"); err != nil {
-		return nil, err
-	}
-	if sv.Mix, err = r.mix("mix", sv.Models.Rows()); err != nil {
-		return nil, err
-	}
-	if sv.Ensemble, err = r.mix("ensemble", sv.Models.Rows()); err != nil {
-		return nil, err
-	}
 	return sv, cmp.Or(r.done(), checkServing(task, sv))
-}
-
-// list takes a list of integers, nil if it is not there.
-func (r *reader) list(name string) ([]int, error) {
-	t, ok := r.tensors[name]
-	if !ok {
-		return nil, nil
-	}
-	if err := cmp.Or(r.has(name, "I32", t.len()), t.fits(4)); err != nil {
-		return nil, err
-	}
-	values, list := make([]int32, t.len()), make([]int, t.len())
-	err := take(r, name, values)
-	for i, v := range values {
-		list[i] = int(v)
-	}
-	return list, err
-}
-
-// mix takes the weights of k models, nil if they are not there.
-func (r *reader) mix(name string, k int) ([][]float64, error) {
-	t, ok := r.tensors[name]
-	if !ok {
-		return nil, nil
-	}
-	if k == 0 {
-		return nil, fedkit.Invalid("tensor", strconv.Quote(name), "with models")
-	}
-	if err := cmp.Or(r.has(name, "F64", t.len()/k, k), t.fits(3)); err != nil {
-		return nil, err
-	}
-	values := make([]float64, t.len())
-	err := take(r, name, values)
-	return slices.Collect(slices.Chunk(values, k)), err
 }

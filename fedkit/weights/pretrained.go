@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/fault"
+	"github.com/gomlx/compute/dtypes/bfloat16"
+	"github.com/gomlx/compute/dtypes/float16"
 )
 
 // Pretrained are weights that another program wrote, for a model to start from: a safetensors file, whose numbers are float32, float16 or
@@ -117,8 +120,7 @@ func (w Pretrained) read(task *fedkit.Task) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	arrays := r.arrays()
-	names, err := w.match(task, arrays)
+	names, err := w.match(task, r.tensors)
 	if err != nil {
 		return nil, err
 	}
@@ -127,39 +129,28 @@ func (w Pretrained) read(task *fedkit.Task) ([]float32, error) {
 			return nil, fedkit.Invalid("Pixels", fmt.Sprintf("of %q", name), "of a parameter of the task")
 		}
 	}
-	views := make([]array, len(task.Params))
-	for l, p := range task.Params { // all shapes are checked before anything is read
-		if under(p, w.Fresh) {
-			continue
-		}
-		name, found := names[p.Name]
-		if !found {
-			return nil, fedkit.Invalid("parameter "+p.Name, "without a tensor", fmt.Sprintf("there under one of the names in the file, %s, by Rename, or in Fresh", listed(arrays)))
-		}
-		if views[l], err = w.view(p, arrays[name]); err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", name, err)
-		}
-	}
 	values := make([]float32, task.Dim())
 	rest := values
-	for l, p := range task.Params {
-		if views[l].load != nil {
-			if err := views[l].values(rest[:p.Size()]); err != nil {
-				return nil, fmt.Errorf("tensor %q: %w", names[p.Name], err)
-			}
+	for _, p := range task.Params {
+		name, found := names[p.Name]
+		own := rest[:p.Size()]
+		if rest = rest[p.Size():]; under(p, w.Fresh) {
+			continue
 		}
-		rest = rest[p.Size():]
+		if !found {
+			return nil, fedkit.Invalid("parameter "+p.Name, "without a tensor", fmt.Sprintf("there under one of the names in the file, %s, by Rename, or in Fresh", slices.Sorted(maps.Keys(r.tensors))))
+		}
+		if err := w.fill(own, p, r.tensors[name]); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
 	}
 	return values, nil
 }
 
-// listed returns the names of a file, in order.
-func listed(arrays map[string]array) string { return fmt.Sprint(slices.Sorted(maps.Keys(arrays))) }
-
 // match returns the tensor of each parameter that has one.
-func (w Pretrained) match(task *fedkit.Task, arrays map[string]array) (names map[string]string, err error) {
+func (w Pretrained) match(task *fedkit.Task, tensors map[string]tensor) (names map[string]string, err error) {
 	names = map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
 		to := name
 		if w.Rename != nil {
 			if to = w.Rename(name); to == "" {
@@ -177,28 +168,55 @@ func (w Pretrained) match(task *fedkit.Task, arrays map[string]array) (names map
 	return names, nil
 }
 
-// view returns a tensor with the axes of a parameter.
-func (w Pretrained) view(p fedkit.Param, a array) (array, error) {
-	shape := a.shape
+// decoders turn little-endian bytes into a number.
+var decoders = map[string]func([]byte) float32{
+	"F32":  func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) },
+	"F16":  func(b []byte) float32 { return float16.FromBits(binary.LittleEndian.Uint16(b)).Float32() },
+	"BF16": func(b []byte) float32 { return bfloat16.FromBits(binary.LittleEndian.Uint16(b)).Float32() },
+}
+
+// fill writes a tensor to a parameter, whose axes may be in another order.
+func (w Pretrained) fill(to []float32, p fedkit.Param, t tensor) error {
+	shape, axes := t.Shape, t.Shape // the parameter's shape, and the tensor's axes, some of them split
+	order := []int{0, 1, 2, 3}[:min(4, len(axes))]
 	switch hw, flat := w.Pixels[p.Name]; {
 	case flat && (len(shape) != 2 || min(hw[0], hw[1]) < 1 || max(hw[0], hw[1]) > shape[1] || shape[1]%(hw[0]*hw[1]) != 0 || !w.PyTorch):
-		return a, fedkit.Invalid("Pixels", hw, fmt.Sprintf("h and w of PyTorch's matrix [out, channels·h·w], which is %v", shape))
+		return fedkit.Invalid("Pixels", hw, fmt.Sprintf("h and w of PyTorch's matrix [out, channels·h·w], which is %v", shape))
 	case flat:
-		a = a.split(shape[1]/(hw[0]*hw[1]), hw[0], hw[1]).permuted(2, 3, 1, 0)
-		shape = []int{shape[1], shape[0]}
+		shape, axes, order = []int{shape[1], shape[0]}, []int{shape[0], shape[1] / (hw[0] * hw[1]), hw[0], hw[1]}, []int{2, 3, 1, 0}
 	case !w.PyTorch || under(p, w.Same):
 	case len(shape) == 2:
-		a = a.permuted(1, 0)
-		shape = a.shape
+		shape, order = []int{shape[1], shape[0]}, []int{1, 0}
 	case len(shape) == 4:
-		a = a.permuted(2, 3, 1, 0)
-		shape = a.shape
+		shape, order = []int{shape[2], shape[3], shape[1], shape[0]}, []int{2, 3, 1, 0}
 	}
-	if !slices.Equal(shape, p.Shape) {
-		return a, fedkit.Invalid("shape", shape, fmt.Sprintf("%v, as %s has: see PyTorch, Same and Pixels for the order of axes", p.Shape, p.Name))
+	decode := decoders[t.DType]
+	switch {
+	case !slices.Equal(shape, p.Shape):
+		return fedkit.Invalid("shape", shape, fmt.Sprintf("%v, as %s has: see PyTorch, Same and Pixels for the order of axes", p.Shape, p.Name))
+	case decode == nil:
+		return fedkit.Invalid("dtype", t.DType, "F32, F16 or BF16")
+	case len(axes) > 4: // in the same order
+		axes, order = []int{len(to)}, []int{0}
 	}
-	if decoders[a.dtype] == nil {
-		return a, fedkit.Invalid("dtype", a.dtype, "F32, F16 or BF16")
+	strides, step := make([]int, len(axes)), int(sizes[t.DType])
+	for a := range slices.Backward(axes) {
+		strides[a], step = step, step*axes[a]
 	}
-	return a, nil
+	index, at := make([]int, len(axes)), 0
+	for i := range to {
+		to[i] = decode(t.data[at:])
+		if v := float64(to[i]); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fedkit.Invalid("value", v, "finite")
+		}
+		for _, axis := range slices.Backward(order) { // the next
+			at += strides[axis]
+			if index[axis]++; index[axis] < axes[axis] {
+				break
+			}
+			at -= index[axis] * strides[axis]
+			index[axis] = 0
+		}
+	}
+	return nil
 }

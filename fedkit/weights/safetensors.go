@@ -29,6 +29,8 @@ type tensor struct {
 	DType   string   `json:"dtype"`
 	Shape   []int    `json:"shape"`
 	Offsets [2]int64 `json:"data_offsets"` // from the beginning of the data
+
+	data []byte // of a file that was read
 }
 
 // sizes of the types of values.
@@ -90,53 +92,43 @@ func (w *writer) write(to io.Writer) error {
 type reader struct {
 	tensors map[string]tensor
 	meta    map[string]string
-	data    io.ReaderAt
 }
 
-// read reads and checks the header of a file with size bytes.
-func read(file io.ReaderAt, size int64) (*reader, error) {
-	var length [8]byte
-	if size < 8 {
-		return nil, fedkit.Invalid("file", fmt.Sprintf("%d bytes", size), "a safetensors file: at least 8")
+// read returns the tensors of a file, whose bytes they share.
+func read(file []byte) (*reader, error) {
+	if len(file) < 8 {
+		return nil, fedkit.Invalid("file", fmt.Sprintf("%d bytes", len(file)), "a safetensors file: at least 8")
 	}
-	if _, err := file.ReadAt(length[:], 0); err != nil {
-		return nil, err
-	}
-	n := binary.LittleEndian.Uint64(length[:])
-	if most := min(maxHeader, uint64(size-8)); n > most {
+	n, file := binary.LittleEndian.Uint64(file), file[8:]
+	if most := min(maxHeader, uint64(len(file))); n > most {
 		return nil, fedkit.Invalid("length of the header", n, fmt.Sprintf("that of a safetensors file: at most %d", most))
 	}
-	if err := room.For(12 * float64(n)); err != nil { // names are copied
+	r := &reader{tensors: map[string]tensor{}}
+	if err := r.parse(file[:n]); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	header := make([]byte, n)
-	if _, err := file.ReadAt(header, 8); err != nil && n > 0 {
-		return nil, err
-	}
-	begin := 8 + int64(n)
-	r := &reader{tensors: map[string]tensor{}, data: io.NewSectionReader(file, begin, size-begin)}
-	if err := r.parse(header); err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
-	return r, r.check(size - begin)
+	return r, r.cut(file[n:])
 }
 
 func (r *reader) parse(header []byte) error {
 	if len(header) == 0 || header[0] != '{' {
 		return fedkit.Invalid("its first byte", fmt.Sprintf("%q", header[:min(1, len(header))]), "{")
 	}
+	if err := room.For(12 * float64(len(header))); err != nil { // names are copied
+		return err
+	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(header, &all); err != nil {
 		return err
 	}
-	if meta, ok := all[metadata]; ok {
-		if err := json.Unmarshal(meta, &r.meta); err != nil {
-			return fmt.Errorf("%s: %w", metadata, err)
-		}
-		delete(all, metadata)
-	}
 	for name, text := range all {
 		var t tensor
+		if name == metadata {
+			if err := json.Unmarshal(text, &r.meta); err != nil {
+				return fmt.Errorf("%s: %w", metadata, err)
+			}
+			continue
+		}
 		if err := json.Unmarshal(text, &t); err != nil {
 			return fmt.Errorf("tensor %q: %w", name, err)
 		}
@@ -145,22 +137,24 @@ func (r *reader) parse(header []byte) error {
 	return nil
 }
 
-// check refuses tensors that overlap, leave a gap, are not as long as their shape says, or do not end with the data.
-func (r *reader) check(size int64) error {
+// cut gives the tensors their data. It refuses tensors that overlap, leave a gap, are not as long as their shape says, or do not end with
+// the data.
+func (r *reader) cut(data []byte) error {
 	names := slices.SortedFunc(maps.Keys(r.tensors), func(a, b string) int {
 		one, other := r.tensors[a].Offsets, r.tensors[b].Offsets
 		return slices.Compare(one[:], other[:])
 	})
-	at := int64(0)
+	at, size := int64(0), int64(len(data))
 	for _, name := range names {
 		t := r.tensors[name]
 		if begin, end := t.Offsets[0], t.Offsets[1]; begin != at || end < begin || end > size {
 			return fedkit.Invalid(fmt.Sprintf("tensor %q: data_offsets", name), t.Offsets, fmt.Sprintf("[%d, …] and end by %d", at, size))
 		}
-		at = t.Offsets[1]
 		if err := t.check(); err != nil {
 			return fmt.Errorf("tensor %q: %w", name, err)
 		}
+		t.data, at = data[at:t.Offsets[1]], t.Offsets[1]
+		r.tensors[name] = t
 	}
 	if at != size {
 		return fedkit.Invalid("data", fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d, where the last tensor ends", at))
@@ -185,52 +179,21 @@ func (t tensor) check() error {
 	return nil
 }
 
-// fits refuses a tensor that does not fit into memory the given number of times.
-func (t tensor) fits(times float64) error {
-	if err := room.For(times * float64(t.Offsets[1]-t.Offsets[0])); err != nil {
-		return fmt.Errorf("a tensor of shape %v %w", t.Shape, err)
-	}
-	return nil
-}
-
-// len returns the number of values.
-func (t tensor) len() int { return int((t.Offsets[1] - t.Offsets[0]) / sizes[t.DType]) }
-
-// has refuses a file without a tensor of this name, type and shape.
-func (r *reader) has(name, dtype string, shape ...int) error {
+// take returns the values of a tensor, which must have this type and shape.
+func take[T number](r *reader, name string, shape ...int) ([]T, error) {
 	t, ok := r.tensors[name]
-	switch {
+	switch dtype := dtypeOf[T](); {
 	case !ok:
-		return fedkit.Invalid("tensor", fmt.Sprintf("no %q", name), "there")
+		return nil, fedkit.Invalid("tensor", fmt.Sprintf("no %q", name), "there")
 	case t.DType != dtype:
-		return fedkit.Invalid(fmt.Sprintf("tensor %q: dtype", name), t.DType, dtype)
+		return nil, fedkit.Invalid(fmt.Sprintf("tensor %q: dtype", name), t.DType, dtype)
 	case !slices.Equal(t.Shape, shape):
-		return fedkit.Invalid(fmt.Sprintf("tensor %q: shape", name), t.Shape, fmt.Sprint(shape))
+		return nil, fedkit.Invalid(fmt.Sprintf("tensor %q: shape", name), t.Shape, fmt.Sprint(shape))
 	}
-	return nil
-}
-
-// take reads the values of a tensor that is there.
-func take[T number](r *reader, name string, values []T) error {
-	t := r.tensors[name]
 	delete(r.tensors, name)
-	return binary.Read(io.NewSectionReader(r.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), binary.LittleEndian, values)
-}
-
-// arrays returns the tensors as another program's.
-func (r *reader) arrays() map[string]array {
-	all := map[string]array{}
-	for name, t := range r.tensors {
-		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), load: func() ([]byte, error) {
-			if err := t.fits(1); err != nil {
-				return nil, err
-			}
-			b := make([]byte, t.Offsets[1]-t.Offsets[0])
-			_, err := r.data.ReadAt(b, t.Offsets[0])
-			return b, err
-		}}
-	}
-	return all
+	values := make([]T, len(t.data)/int(sizes[t.DType]))
+	_, err := binary.Decode(t.data, binary.LittleEndian, values)
+	return values, err
 }
 
 // done refuses a file with tensors that were not taken.

@@ -63,7 +63,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // functions has every exported function with parameters, and types every exported type. A test compares them with the code.
 var functions = []any{
-	datasets.ByName, datasets.Join, datasets.MostFrequent, partition.EffectiveClasses, partition.EffectiveClients, partition.Groups,
+	datasets.Join, datasets.MostFrequent, partition.EffectiveClasses, partition.EffectiveClients, partition.Groups,
 	partition.LabelDistance, partition.LabelShares, partition.Labels, partition.Sizes, fedkit.Check, fedkit.Clone, fedkit.Defaults[int],
 	fedkit.Describe, fedkit.Edge, fedkit.Failed, fedkit.Invalid, fedkit.JoinColumns, fedkit.Load, fedkit.NameLayer, fedkit.New,
 	fedkit.NewMatrix, fedkit.Random, fedkit.Rounds, fedkit.Run, fedkit.Served, fedkit.StackRows, fedkit.TrainingOf, fedkit.Zeros,
@@ -77,7 +77,7 @@ var functions = []any{
 	compare.Saved, compare.Scored, compare.SimulatedTo, compare.Split, compare.Table, compare.Tidy, compare.TimeTo, compare.Until,
 	convex.Curvature, convex.FixedPoint, convex.Matches, convex.Problems, convex.Regression, convex.RegressionGap, convex.Shares,
 	convex.SplitRate, convex.WithGap, convex.WithRegressionGap, examples.Epsilon, examples.FFALoRA, examples.LoRA, examples.LoRADistance,
-	examples.Twin, export.CSV, export.Rows, export.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
+	examples.Twin, export.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
 	fedtest.TestAggregator, fedtest.TestClusterer, fedtest.TestDevices, fedtest.TestMetric, fedtest.TestModel, fedtest.TestObjective,
 	fedtest.TestSelector, fedtest.TestServerOptimizer, fedtest.TestStrategy, every.ByLoss, every.Sorted, history.Distinguish,
 	history.EndLine, history.HeadingLine, history.HeadingOf, history.Load, history.LoadAll, history.LoadLight, history.Parse,
@@ -128,7 +128,7 @@ var types = []any{
 	(*examples.FedDyn)(nil), (*examples.FedEM)(nil), (*examples.FedFomo)(nil), (*examples.FedLAMA)(nil), (*examples.FedLC)(nil),
 	(*examples.FedNova)(nil), (*examples.FedProto)(nil), (*examples.FlexLoRA)(nil), (*examples.HetLoRA)(nil), (*examples.HierFAVG)(nil),
 	(*examples.MOON)(nil), (*examples.PACFL)(nil), (*examples.PFedHN)(nil), (*examples.PFedMe)(nil), (*examples.Partial)(nil),
-	(*examples.QFedAvg)(nil), (*examples.QSGD)(nil), (*examples.Ranks)(nil), (*examples.Sparse)(nil), (*export.Row)(nil),
+	(*examples.QFedAvg)(nil), (*examples.QSGD)(nil), (*examples.Ranks)(nil), (*examples.Sparse)(nil),
 	(*fedtest.Suite)(nil), (*history.Absence)(nil), (*history.ClientResult)(nil), (*history.Clustering)(nil), (*history.Float)(nil),
 	(*history.Heading)(nil), (*history.History)(nil), (*history.Label)(nil), (*history.Line)(nil), (*history.Main)(nil), (*history.Record)(nil),
 	(*history.Score)(nil), (*history.ServerResult)(nil), (*history.Spread)(nil), (*history.Summary)(nil), (*history.Training)(nil),
@@ -535,7 +535,7 @@ func TestMistakesAreTriedOnEverything(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && slices.Contains([]string{"internal", "cmd", "testdata", "notebooks", "scripts", ".git", "worker", "command", "config", "gonb", "room", "bounds", "charttest", "expect", "every", "oracle", "docs"}, e.Name()):
+		case e.IsDir() && slices.Contains([]string{"internal", "cmd", "testdata", "notebooks", "scripts", ".git", "worker", "command", "config", "gonb", "room", "bounds", "charttest", "expect", "every", "oracle", "docs", "regression"}, e.Name()):
 			return fs.SkipDir
 		case filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
 			return nil
