@@ -14,9 +14,11 @@ import (
 // TestModel tests a model on a data set, datasets.Digits unless another is given, and returns an error for everything that does not
 // hold:
 //
-//   - fedkit.New accepts it: its outputs, losses and features for an example do not depend on other examples, on their number or on
-//     other clients in evaluation, nor on rows that only fill a batch in training;
-//   - its outputs for an example are the same, up to rounding, from two models at once and from each alone;
+//   - fedkit.New accepts it, and a run does: its outputs and losses for an example do not depend on other examples or on other clients in
+//     evaluation, nor on other clients and on rows that only fill a batch in training;
+//   - its outputs for an example are the same, up to rounding, among many and few, from two models at once and from each alone;
+//   - the mean of the gradients of single examples is that of the batch, up to rounding, if the model has them (see
+//     fedkit.Local.ClipExamples) and draws no random numbers;
 //   - clients of very different size return the same models, up to rounding, when they train alone;
 //   - a client returns the same model, running values too, whatever the rows that only fill its batches hold;
 //   - the same seed gives the same bytes, for any number of workers and after a run was interrupted, without another program;
@@ -39,6 +41,7 @@ func TestModel(m fedkit.Model, on ...*datasets.Dataset) error {
 				}
 				return alone(fed, job)
 			}},
+			{"gradients", func(fedkit.Model) error { return gradients(fed) }},
 			{"filled batches", func(fedkit.Model) error { return fills(fed) }},
 			{"bytes", func(fedkit.Model) error { return again(fed, &host{Local: fedkit.Local{Batch: 4, LR: 0.01}}) }},
 			{"learns", func(fedkit.Model) error { return descends(fed) }},
@@ -72,13 +75,43 @@ func trains(fed *fedkit.Federation, clients ...int) (fedkit.Job, error) {
 	return fedkit.Job{Clients: clients, Start: start, Local: fedkit.Local{Epochs: 2, Batch: 4, LR: 0.01}}, err
 }
 
-// evaluates compares the outputs of two models at once with those of each for one example.
+// gradients compares a step by the mean of the gradients of single examples with one by the gradient of the batch.
+func gradients(fed *fedkit.Federation) error {
+	job, err := trains(fed, 0)
+	if err != nil {
+		return err
+	}
+	job.Local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.01}
+	train := func(seed uint64) (*fedkit.Updates, error) { return fed.Train(context.Background(), job, seed) }
+	batch, err := train(1)
+	if err != nil {
+		return err
+	}
+	job.Local.ClipExamples = 1e30
+	if job.Local.Check(fed, 1) != nil { // no gradients of single examples
+		return nil
+	}
+	one, err := train(1)
+	if err != nil {
+		return err
+	}
+	another, err := train(2)
+	if err != nil {
+		return err
+	}
+	if like("", another, one.Models) != nil { // it draws random numbers
+		return nil
+	}
+	return like("is trained by the gradients of single examples", one, batch.Models)
+}
+
+// evaluates compares the outputs of two models for many examples with those of each for one.
 func evaluates(fed *fedkit.Federation) error {
 	models, err := fed.Models(2, 2)
 	if err != nil {
 		return err
 	}
-	rows := make([]int, min(40, fed.Data.Train.Len()))
+	rows := make([]int, min(300, fed.Data.Train.Len()))
 	for i := range rows {
 		rows[i] = i
 	}
@@ -90,7 +123,7 @@ func evaluates(fed *fedkit.Federation) error {
 		}
 		for c, want := range one[0].Outputs[0] {
 			if got := both[k].Outputs[3][c]; !(math.Abs(float64(got-want)) <= 1e-4*(1+math.Abs(float64(want)))) {
-				return fmt.Errorf("output %d of an example is %v from two models at once, %v from one", c, got, want)
+				return fmt.Errorf("output %d of an example is %v from two models and %d examples at once, %v from one", c, got, len(rows), want)
 			}
 		}
 	}

@@ -207,6 +207,9 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 		return err
 	}
 	figures, err := hosts(results) // losses, accuracies and, if wanted, outputs
+	if err == nil {
+		err = e.once(k, func() (bool, error) { return e.examplesApart(ctx, on, k, inputs, rows, figures) })
+	}
 	if err != nil {
 		return err
 	}
