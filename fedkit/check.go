@@ -56,8 +56,13 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 				return err
 			}
 		}
+		if s, ok := part.(Strategy); ok { // its Check sees its defaults
+			if part, err = filled(s); err != nil {
+				return err
+			}
+		}
 		if c, ok := part.(Checker); ok {
-			return fault.Within(at, checkOptions(c, fed, n))
+			return fault.Within(at, c.Check(fed, n))
 		}
 		return nil
 	})

@@ -68,38 +68,24 @@ func usual(f reflect.StructField) (float64, bool) {
 	return 0, false
 }
 
-// fill sets v to its default if it is 0, and to 0 if it is Zero, and reports whether it did.
-func fill(v reflect.Value, usual float64) bool {
+// Fill does to the value of one field what Defaults does.
+func Fill(f reflect.StructField, v reflect.Value) {
+	if usual, ok := usual(f); ok && v.CanSet() {
+		fill(v, usual)
+	}
+}
+
+// fill sets v to its default if it is 0, and to 0 if it is Zero.
+func fill(v reflect.Value, usual float64) {
 	switch {
 	case v.CanFloat() && v.Float() == Zero:
 		v.SetZero()
 	case !v.IsZero():
-		return false
 	case v.CanFloat():
 		v.SetFloat(usual)
 	case v.CanInt():
 		v.SetInt(int64(usual))
 	default:
 		v.SetUint(uint64(usual))
-	}
-	return true
-}
-
-// SetDefault does to the value of one field what Defaults does. Restore puts back what it was, unless it has changed since; it is
-// nil if there is nothing to do.
-func SetDefault(f reflect.StructField, v reflect.Value) (restore func()) {
-	usual, ok := usual(f)
-	if !ok || !v.CanSet() {
-		return nil
-	}
-	was := reflect.ValueOf(v.Interface())
-	if !fill(v, usual) {
-		return nil
-	}
-	is := reflect.ValueOf(v.Interface())
-	return func() {
-		if v.Equal(is) {
-			v.Set(was)
-		}
 	}
 }
