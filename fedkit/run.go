@@ -106,15 +106,15 @@ func defaultDevice() engine.Device { return engine.Here(defaultConcurrency()) }
 // underway is the state of a run between rounds.
 type underway struct {
 	fed      *Federation
-	strategy Strategy          // what runs: a copy of the caller's, with its defaults
-	states   checkpoint.States // of that and those it wraps, and what else must outlive a round
-	callers  checkpoint.States // those of the caller's strategies, who reads them between rounds and after the run
-	opts     Options // Rounds are fewer once StopAt has ended the run
+	strategy Strategy // what runs: a copy of the caller's, with its defaults
+	opts     Options  // Rounds are fewer once StopAt has ended the run
 	stop     *stopRule
 	on       engine.Device
 	h        *History
 	past     *past
 	clock    *clock
+	states   checkpoint.States // of what runs, and what else must outlive a round
+	callers  checkpoint.States // of the caller's strategies, where they are read between rounds and after the run
 	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
 	bases    *bases            // who has the frozen parameters, if there are any; one of states
