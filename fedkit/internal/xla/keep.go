@@ -62,16 +62,18 @@ func keepPrograms(plugin string) {
 	defer C.free(unsafe.Pointer(path))
 	api := C.opened(path)
 	if ours := C.intercepted(api); ours != nil {
-		keptMade, plain = made(p.Path()), api
-		if err := pjrt.RegisterPreloadedPlugin(plugin, uintptr(unsafe.Pointer(ours))); err != nil {
+		if plain = api; pjrt.RegisterPreloadedPlugin(plugin, uintptr(unsafe.Pointer(ours))) != nil {
 			plain = nil
+			return
 		}
+		keptPlugin, keptMade = p.Path(), made(p.Path())
 	}
 }
 
 var (
-	keptLoads atomic.Int64 // programs loaded so far
-	keptMade  []byte       // what programs follow from, beside their text and options
+	keptLoads  atomic.Int64 // programs loaded so far
+	keptPlugin string       // its path, which go-xla does not know of a plugin that is registered
+	keptMade   []byte       // what programs follow from, beside their text and options
 )
 
 // made says what makes programs. A plugin is known by its size and time, since it takes a second to read.
