@@ -51,7 +51,8 @@ func (e *Engine) other(part datasets.Part, rows []int, at int) int {
 }
 
 // examplesApart changes one row in the middle of an evaluation's inputs, and compares the results for all others. The program is the same, so
-// on a CPU nothing rounds differently; a GPU's library might transform two images at once. If that row's own results stay the same, as those of a model of zeros do, it tells nothing.
+// on a CPU nothing rounds differently; a GPU's library might transform two images at once. If that row's own results stay the same, as those
+// of a model of zeros do, it tells nothing.
 func (e *Engine) examplesApart(ctx context.Context, on Device, k evaluator, inputs []input, rows []int32, was [][]float32) (told bool, err error) {
 	lists := len(rows) / k.examples
 	at := lists/2*k.examples + k.examples/2
