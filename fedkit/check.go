@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/tree"
 )
 
 // Checker is a strategy, or a part of one at any depth, that validates its options. Check is called once, before anything
@@ -57,9 +58,10 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 			}
 		}
 		if s, ok := part.(Strategy); ok { // its Check sees its defaults
-			if part, err = filled(s); err != nil {
+			if err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, filling); err != nil {
 				return err
 			}
+			part = s
 		}
 		if c, ok := part.(Checker); ok {
 			return fault.Within(at, c.Check(fed, n))

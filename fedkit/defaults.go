@@ -19,17 +19,14 @@ import (
 // time, a Zero that became 0 would become the default. A run does it for its copy of the strategy.
 func Defaults[T any](v T) T { return config.Defaults(v) }
 
-// filled returns a copy of a strategy, and of those that it wraps, embeds or holds in exported fields, with their defaults. Their parts,
-// and what States refer to, are shared.
-func filled(s Strategy) (Strategy, error) {
-	err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, func(n tree.Node) error {
-		if leadsToStrategy(n) {
-			return nil
-		}
-		config.Fill(n.Field, n.Value)
-		return tree.Skip
-	})
-	return s, err
+// filling is a visitor that fills in the defaults of what is copied: a strategy, and those that it wraps, embeds or holds in exported
+// fields. Their parts, and what States refer to, are shared.
+func filling(n tree.Node) error {
+	if leadsToStrategy(n) {
+		return nil
+	}
+	config.Fill(n.Field, n.Value)
+	return tree.Skip
 }
 
 // leadsToStrategy reports whether a node in a strategy is that strategy or another, or a struct or slice in which there may be one.

@@ -56,6 +56,21 @@ func TestStepsSeeDefaults(t *testing.T) {
 	}
 }
 
+// aliased holds a strategy twice: the copy of one field would wrap the original in the other.
+type aliased struct{ Inner, in *tagged }
+
+func (s *aliased) Start(r *Round) error   { return s.in.Start(r) }
+func (s *aliased) Round(r *Round) error   { return s.in.Round(r) }
+func (s *aliased) Serve(r *Round) Serving { return s.in.Serve(r) }
+func (s *aliased) Unwrap() Strategy       { return s.in }
+
+func TestWrappedOriginalsAreRefused(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	s := &tagged{Inner: &tagged{}}
+	expect.Invalid(t, "strategy.Unwrap() = *fedkit.tagged: must be a pointer that an exported field of *fedkit.aliased holds")(
+		Run(context.Background(), fed, &aliased{s, s}, Options{Rounds: 1}))
+}
+
 // Batches are of 32 examples unless it is said otherwise; the learning rate is 0.1 only if nothing is said.
 func TestLocalDefaults(t *testing.T) {
 	for _, c := range []struct{ given, want Local }{

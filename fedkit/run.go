@@ -167,11 +167,10 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 
 // fill makes the copy of a strategy that runs.
 func (u *underway) fill(s Strategy, all []Strategy) (err error) {
-	if u.strategy, err = filled(s); err != nil {
-		return err
+	copies, err := copied(s, all, filling)
+	if err == nil {
+		u.strategy, u.states, u.callers = copies[0], statesOf(copies), statesOf(all)
 	}
-	copies, err := unwrap(u.strategy)
-	u.states, u.callers = statesOf(copies), statesOf(all)
 	return err
 }
 
