@@ -20,7 +20,6 @@ import (
 //   - the mean of the gradients of single examples is that of the batch, up to rounding, if the model has them (see
 //     fedkit.Local.ClipExamples) and draws no random numbers;
 //   - clients of very different size return the same models, up to rounding, when they train alone;
-//   - a client returns the same model, running values too, whatever the rows that only fill its batches hold;
 //   - the same seed gives the same bytes, for any number of workers and after a run was interrupted, without another program;
 //   - it learns: gradient descent at a rate of 0.1, 0.01 or 0.001 lowers a client's loss, and leaves it finite.
 func TestModel(m fedkit.Model, on ...*datasets.Dataset) error {
@@ -42,7 +41,6 @@ func TestModel(m fedkit.Model, on ...*datasets.Dataset) error {
 				return alone(fed, job)
 			}},
 			{"gradients", func(fedkit.Model) error { return gradients(fed) }},
-			{"filled batches", func(fedkit.Model) error { return fills(fed) }},
 			{"bytes", func(fedkit.Model) error { return again(fed, &host{Local: fedkit.Local{Batch: 4, LR: 0.01}}) }},
 			{"learns", func(fedkit.Model) error { return descends(fed) }},
 		}
@@ -128,46 +126,6 @@ func evaluates(fed *fedkit.Federation) error {
 		}
 	}
 	return err
-}
-
-// fills compares what the smallest client returns with what it returns when all rows but its own hold other examples.
-func fills(fed *fedkit.Federation) error {
-	d, own := *fed.Data, fed.Clients[3].Train
-	s, n, f := &d.Train, fed.Data.Train.Len(), fed.Data.Features()
-	s.Bytes, s.Floats, s.Labels, s.Targets = slices.Clone(s.Bytes), slices.Clone(s.Floats), slices.Clone(s.Labels), slices.Clone(s.Targets)
-	for r := range n {
-		if slices.Contains(own, r) {
-			continue
-		}
-		from, with := &fed.Data.Train, n-1-r
-		if s.Bytes != nil {
-			copy(s.Bytes[r*f:(r+1)*f], from.Bytes[with*f:])
-		} else {
-			copy(s.Floats[r*f:(r+1)*f], from.Floats[with*f:])
-		}
-		if s.Labels != nil {
-			s.Labels[r] = from.Labels[with]
-		} else {
-			s.Targets[r] = from.Targets[with]
-		}
-	}
-	other, err := fed.WithData(&d, "other rows")
-	if err != nil {
-		return err
-	}
-	job, err := trains(fed, 3)
-	if err != nil {
-		return err
-	}
-	want, err := fed.Train(context.Background(), job, 1)
-	if err != nil {
-		return err
-	}
-	got, err := other.Train(context.Background(), job, 1)
-	if err != nil {
-		return err
-	}
-	return like("trains beside rows that hold other examples, which only fill its batches", got, want.Models)
 }
 
 // descends takes steps down the loss of the largest client.

@@ -69,7 +69,7 @@ func TestModels(t *testing.T) {
 				return forward(p, x)
 			}
 		},
-		"filled batches: fedkit: train: invalid: model logistic: a client's training step": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
+		"clients: fedkit: train: invalid: model logistic: a client's training step": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
 			t.Params[1].Running = true
 			t.Forward = func(p []*Node, x *Node) *Node {
 				if t := fedkit.TrainingOf(x); t != nil {
