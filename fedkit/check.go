@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/tree"
 )
 
 // Checker is a strategy, or a part of one at any depth, that validates its options. Check is called once, before anything
@@ -56,8 +57,14 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 				return err
 			}
 		}
+		if s, ok := part.(Strategy); ok { // its Check sees its defaults
+			if err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, filling); err != nil {
+				return err
+			}
+			part = s
+		}
 		if c, ok := part.(Checker); ok {
-			return fault.Within(at, checkOptions(c, fed, n))
+			return fault.Within(at, c.Check(fed, n))
 		}
 		return nil
 	})

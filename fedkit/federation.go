@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
@@ -94,9 +93,11 @@ func (l *lazyEngine) open(f *Federation) (e *engine.Engine, err error) {
 }
 
 // New partitions the data by the rule and makes the model's task for it. Rows without a label at any of their positions are left out
-// of the clients, and Rule says how many. Errors: a rule that cannot be met, a client without training or test rows, a model that does
-// not fit the data, whose graphs cannot be built, or whose output for an example depends on other examples in evaluation or, in
-// training, on rows that only fill a batch.
+// of the clients, and Rule says how many. Errors: a rule that cannot be met, a client without training
+// or test rows, a model that does not fit the data, or whose graphs cannot be built.
+//
+// A model's output for an example must not depend on other examples in evaluation nor, in training, on other clients and on rows that only
+// fill a batch: a run that first trains or evaluates one that does is an error.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -162,25 +163,13 @@ func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Parti
 // makeTask asks a model for its task, and checks that it can be trained on the data.
 func makeTask(model Model, data *datasets.Dataset) (t *Task, err error) {
 	defer fault.Recovered("model", &err)
-	defer reportSlow("the model is compiled, to see that it can be trained")()
 	if t, err = model(data); err != nil {
 		return nil, err
 	}
 	if t == nil {
 		return nil, Invalid("model", "a function that returns a nil *fedkit.Task", "one that returns a task or an error")
 	}
-	return t, task.Prepare(t, data, Random(0, "sample"))
-}
-
-// reportSlow reports on standard error what takes more than a second, and how long it took.
-func reportSlow(what string) (over func()) {
-	begin := time.Now()
-	says := time.AfterFunc(time.Second, func() { fmt.Fprintf(os.Stderr, "fedkit: %s …\n", what) })
-	return func() {
-		if !says.Stop() {
-			fmt.Fprintf(os.Stderr, "fedkit: %s: %.1f s\n", what, time.Since(begin).Seconds())
-		}
-	}
+	return t, task.Prepare(t, data)
 }
 
 // reportLone reports on standard error, once per federation, a client with batches of one row, if batch normalization leaves them out.

@@ -45,11 +45,11 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		{"one epoch", func() error { return fed.fitsLocal(Local{}, 1) }, ""},
 		{"data", func() error { return fed.fitsRun([]Strategy{&mean{}}, 3) }, ""}, // 123 examples of 24 bytes
 		{"a model", func() error {
-			return task.Prepare(&Task{Name: "big", Params: []Param{{Shape: []int{20, 20}}}}, nil, nil)
+			return task.Prepare(&Task{Name: "big", Params: []Param{{Shape: []int{20, 20}}}}, nil)
 		},
 			"invalid: model big = 400 parameters: must be at most 390"},
 		{"a huge model", func() error {
-			return task.Prepare(&Task{Params: []Param{{Shape: []int{math.MaxInt, math.MaxInt}}}}, nil, nil)
+			return task.Prepare(&Task{Params: []Param{{Shape: []int{math.MaxInt, math.MaxInt}}}}, nil)
 		}, "must be at most 390"},
 	} {
 		expect.Outcome(t, c.want)(c.check())

@@ -106,14 +106,15 @@ func defaultDevice() engine.Device { return engine.Here(defaultConcurrency()) }
 // underway is the state of a run between rounds.
 type underway struct {
 	fed      *Federation
-	strategy Strategy
-	opts     Options // Rounds are fewer once StopAt has ended the run
+	strategy Strategy // what runs: a copy of the caller's, with its defaults
+	opts     Options  // Rounds are fewer once StopAt has ended the run
 	stop     *stopRule
 	on       engine.Device
 	h        *History
 	past     *past
 	clock    *clock
-	states   checkpoint.States // of the strategy and those it wraps
+	states   checkpoint.States // of what runs, and what else must outlive a round
+	callers  checkpoint.States // of the caller's strategies, where they are read between rounds and after the run
 	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
 	bases    *bases            // who has the frozen parameters, if there are any; one of states
@@ -141,7 +142,10 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
+	u = &underway{fed: fed, opts: o, on: engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), h: h, past: newPast(fed, all, o.Keep)}
+	if err = u.fill(s, all); err != nil {
+		return nil, err
+	}
 	if keepsMemory(all) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)
@@ -156,10 +160,22 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if u.stop, err = o.stopRule(fed); err != nil {
 		return nil, err
 	}
-	u.claims = claimsOf(all, u.states, o.Checkpoint)
+	u.claims = claimsOf(all, u.callers, o.Checkpoint)
 	fed.reportLone(s)
 	return u, u.claim()
 }
+
+// fill makes the copy of a strategy that runs.
+func (u *underway) fill(s Strategy, all []Strategy) (err error) {
+	copies, err := copied(s, all, filling)
+	if err == nil {
+		u.strategy, u.states, u.callers = copies[0], statesOf(copies), statesOf(all)
+	}
+	return err
+}
+
+// handBack gives the caller the States of what runs.
+func (u *underway) handBack() { u.callers.Restore(u.states[:len(u.callers)]) }
 
 // running holds the claims of all current runs.
 var running sync.Map
@@ -218,8 +234,9 @@ func (u *underway) release() {
 
 // start starts the strategy, or resumes it from its checkpoint.
 func (u *underway) start(ctx context.Context) error {
+	defer u.handBack()
 	r := u.newRound(ctx, 0)
-	guard(r, u.strategy, func(s Strategy) error { return s.Start(r) })
+	guard(r, func() error { return u.strategy.Start(r) })
 	_, err := u.states.Settle()
 	if r.Fail(err); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
@@ -234,7 +251,7 @@ func (u *underway) start(ctx context.Context) error {
 // servesClusters reports whether the strategy serves clusters without an evaluation. One that cannot serve yet has none.
 func (u *underway) servesClusters(ctx context.Context) bool {
 	r := u.newRound(ctx, 0)
-	guard(r, u.strategy, r.cluster)
+	guard(r, func() error { return r.cluster(u.strategy) })
 	return r.err == nil && r.record.Clusters != nil
 }
 
@@ -349,10 +366,12 @@ func (u *underway) newRound(ctx context.Context, t int) *Round {
 
 // play runs one round and, if it is due, its evaluation.
 func (u *underway) play(r *Round) error {
+	u.states.Restore(u.callers) // the caller may have set them
+	defer u.handBack()
 	begin := time.Now()
 	before, err := u.snapshot()
 	r.Fail(err)
-	guard(r, u.strategy, func(s Strategy) error { return s.Round(r) })
+	guard(r, func() error { return u.strategy.Round(r) })
 	if before != nil && errors.Is(r.err, errNoClients) {
 		r.err = nil
 		r.restoreStates(u.states, before)
@@ -365,10 +384,10 @@ func (u *underway) play(r *Round) error {
 	switch {
 	case r.err != nil:
 	case r.T%u.opts.EvalEvery == 0 || r.T == u.opts.Rounds:
-		guard(r, u.strategy, func(s Strategy) error { r.evaluate(s); return r.err })
+		guard(r, func() error { r.evaluate(u.strategy); return r.err })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	case u.clusters:
-		guard(r, u.strategy, r.cluster)
+		guard(r, func() error { return r.cluster(u.strategy) })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
 	switch {
@@ -403,17 +422,15 @@ func (r *Round) restoreStates(states, copies checkpoint.States) {
 	}
 }
 
-// guard runs a step of a strategy with its defaults filled in, and turns a panic in it into the round's error.
-func guard(r *Round, s Strategy, step func(Strategy) error) {
-	s, restore := withDefaults(s)
-	defer restore()
+// guard runs a step of a strategy, and turns a panic in it into the round's error.
+func guard(r *Round, step func() error) {
 	defer func() {
 		if p := recover(); p != nil && r.err == nil {
 			r.err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 	}()
 	defer r.checkFed()
-	if err := step(s); r.err == nil {
+	if err := step(); r.err == nil {
 		r.err = err
 	}
 }

@@ -382,7 +382,10 @@ func served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err != nil {
 		return nil, err
 	}
-	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{}), states: statesOf(all)}
+	u := &underway{fed: fed, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{})}
+	if err = u.fill(s, all); err != nil {
+		return nil, err
+	}
 	if sv, err = u.served(ctx, all); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
 	}
@@ -394,7 +397,7 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	if err := checkRun(u.fed, all, u.opts, nil); err != nil {
 		return nil, err
 	}
-	u.claims = claimsOf(all, u.states, "")
+	u.claims = claimsOf(all, u.callers, "")
 	if err := u.claim(); err != nil {
 		return nil, err
 	}
@@ -404,7 +407,7 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	}
 	var sv Serving
 	r := u.newRound(ctx, 0)
-	guard(r, u.strategy, func(s Strategy) error { sv = r.served(s); return r.err })
+	guard(r, func() error { sv = r.served(u.strategy); return r.err })
 	switch {
 	case r.err == nil:
 		return sv.clone(), nil

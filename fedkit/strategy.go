@@ -5,8 +5,9 @@ package fedkit
 //
 // Two field names are special to Run. What must outlive a round belongs in one exported field named State, which is saved and
 // loaded. A float64 field Fraction is the participation rate; 0 stands for all clients. All other fields are options: they are
-// checked before anything runs (see Checker), and kept in the History. While a method runs, those that are 0 have the defaults in
-// their tags, so that it just reads s.Mu; a strategy that another one makes for itself gets its own from Defaults.
+// checked before anything runs (see Checker), and kept in the History. What runs is a copy, in which those that are 0 have the defaults
+// in their tags, so that a method just reads s.Mu; a strategy that another one makes for itself gets its own from Defaults. After the
+// start and every round, the strategy that was passed to Run has the copy's State, and no other change.
 //
 // A run with Options.Checkpoint saves State with encoding/gob, and refuses what would be lost: a State with unexported
 // fields, functions, channels or interfaces at any depth, or cycles. A Matrix is saved, and so is any type with a

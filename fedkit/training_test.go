@@ -78,7 +78,7 @@ func TestNothingElseMovesRunningValues(t *testing.T) {
 	}
 }
 
-// Mistakes are found when the federation is made, and named.
+// Mistakes are found when the federation is made, and named; what counts rows that only fill a batch, when it first trains.
 func TestWrongRunningValues(t *testing.T) {
 	set := func(f func(now *Training, p []*graph.Node, x *graph.Node)) func(*Task) {
 		return func(t *Task) {
@@ -98,10 +98,12 @@ func TestWrongRunningValues(t *testing.T) {
 		"must be one of the parameters that Forward gets, not computed from them": set(func(now *Training, p []*graph.Node, _ *graph.Node) { now.Set(graph.Neg(p[1]), p[1]) }),
 		"Training.Set: next value of seen = ":                                     set(func(now *Training, p []*graph.Node, _ *graph.Node) { now.Set(p[1], p[0]) }),
 		"Training.Bits: n = 0: must be at least 1":                                set(func(now *Training, _ []*graph.Node, _ *graph.Node) { now.Bits(0) }),
-		"a running value after a step = a result that depends on the other examples ": set(func(now *Training, p []*graph.Node, x *graph.Node) {
-			now.Set(p[1], graph.Add(p[1], graph.ReduceSum(x, 1)))
-		}),
 	} {
 		expect.Outcome(t, want)(countable(counting(change), 4, 5))
 	}
+	fed := expect.Value(countable(counting(set(func(now *Training, p []*graph.Node, x *graph.Node) {
+		now.Set(p[1], graph.Add(p[1], graph.ReduceSum(x, 1)))
+	})), 4, 5))(t)
+	job := Job{Clients: []int{0, 1}, Start: expect.Value(fed.Models(1, 0))(t)}
+	expect.Invalid(t, "a client's training step = a result that depends on rows that only fill its batch")(fed.Train(context.Background(), job, 1))
 }

@@ -142,20 +142,27 @@ func Clone(s Strategy) (c Strategy, err error) {
 	if err != nil {
 		return nil, err
 	}
-	v := reflect.ValueOf(&s).Elem()
-	if err := tree.Own(v, anyType, renew); err != nil {
-		return nil, fault.Within("strategy", err)
-	}
-	copied, err := unwrap(s)
+	copies, err := copied(s, all, renew)
 	if err != nil {
 		return nil, err
 	}
-	for i, inner := range copied[1:] {
+	return copies[0], nil
+}
+
+// copied returns copies of a strategy and of all those that it wraps. The visitor enters what is copied.
+func copied(s Strategy, all []Strategy, visit tree.Visitor) (copies []Strategy, err error) {
+	if err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, visit); err != nil {
+		return nil, fault.Within("strategy", err)
+	}
+	if copies, err = unwrap(s); err != nil {
+		return nil, err
+	}
+	for i, inner := range copies[1:] {
 		if isOneOf(all, inner) {
-			return nil, Invalid("strategy.Unwrap()", fmt.Sprintf("%T", inner), fmt.Sprintf("held by an exported field of %T", copied[i]))
+			return nil, Invalid("strategy.Unwrap()", fmt.Sprintf("%T", inner), fmt.Sprintf("held by an exported field of %T", copies[i]))
 		}
 	}
-	return copied[0], nil
+	return copies, nil
 }
 
 func anyType(reflect.Type) bool { return true }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"sync"
 )
 
 // Zero stands for 0 itself in options whose zero value stands for a default.
@@ -19,43 +18,19 @@ const Zero = math.SmallestNonzeroFloat64
 //
 // Defaults are filled in once, where the options are used: a second time, a Zero that became 0 would become the default.
 func Defaults[T any](v T) T {
-	t := reflect.TypeFor[T]()
-	known, ok := defaults.Load(t)
-	if !ok {
-		known, _ = defaults.LoadOrStore(t, defaultsOf(t))
-	}
-	if all := known.([]option); len(all) > 0 {
-		filled := reflect.ValueOf(&v).Elem()
-		for _, f := range all {
-			fill(filled.FieldByIndex(f.index), f.usual)
-		}
-	}
+	fillIn(reflect.ValueOf(&v).Elem())
 	return v
 }
 
-// defaults caches defaultsOf.
-var defaults sync.Map
-
-// option is a field with a number as its default.
-type option struct {
-	index []int
-	usual float64
-}
-
-// defaultsOf returns the fields of a type to fill, those of embedded structs included.
-func defaultsOf(t reflect.Type) (all []option) {
-	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
-		f := t.Field(i)
-		if usual, ok := usual(f); ok {
-			all = append(all, option{f.Index, usual})
-		}
-		if f.Anonymous && f.Name != "State" {
-			for _, in := range defaultsOf(f.Type) {
-				all = append(all, option{append(f.Index, in.index...), in.usual})
-			}
+func fillIn(v reflect.Value) {
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	for f, in := range v.Fields() {
+		if Fill(f, in); f.Anonymous && f.Name != "State" {
+			fillIn(in)
 		}
 	}
-	return all
 }
 
 // usual returns the number in a field's tag, if there is one.
@@ -68,38 +43,19 @@ func usual(f reflect.StructField) (float64, bool) {
 	return 0, false
 }
 
-// fill sets v to its default if it is 0, and to 0 if it is Zero, and reports whether it did.
-func fill(v reflect.Value, usual float64) bool {
+// Fill does to the value of one field what Defaults does.
+func Fill(f reflect.StructField, v reflect.Value) {
+	usual, ok := usual(f)
 	switch {
+	case !ok || !v.CanSet():
 	case v.CanFloat() && v.Float() == Zero:
 		v.SetZero()
 	case !v.IsZero():
-		return false
 	case v.CanFloat():
 		v.SetFloat(usual)
 	case v.CanInt():
 		v.SetInt(int64(usual))
 	default:
 		v.SetUint(uint64(usual))
-	}
-	return true
-}
-
-// SetDefault does to the value of one field what Defaults does. Restore puts back what it was, unless it has changed since; it is
-// nil if there is nothing to do.
-func SetDefault(f reflect.StructField, v reflect.Value) (restore func()) {
-	usual, ok := usual(f)
-	if !ok || !v.CanSet() {
-		return nil
-	}
-	was := reflect.ValueOf(v.Interface())
-	if !fill(v, usual) {
-		return nil
-	}
-	is := reflect.ValueOf(v.Interface())
-	return func() {
-		if v.Equal(is) {
-			v.Set(was)
-		}
 	}
 }

@@ -18,14 +18,14 @@ import (
 // host records what its strategy serves unseen clients.
 type host struct {
 	fedkit.Strategy
-	served fedkit.Serving
+	served *fedkit.Serving `config:"-"`
 }
 
 func (h *host) Unwrap() fedkit.Strategy { return h.Strategy }
 
 func (h *host) ServeUnseen(r *fedkit.Round) fedkit.Serving {
-	h.served = h.Strategy.(fedkit.UnseenServer).ServeUnseen(r)
-	return h.served
+	*h.served = h.Strategy.(fedkit.UnseenServer).ServeUnseen(r)
+	return *h.served
 }
 
 // The models served to unseen clients, in float64, with full batches.
@@ -76,7 +76,7 @@ func TestWelcome(t *testing.T) {
 		if c.s == apfl {
 			in = twins
 		}
-		s := &host{Strategy: c.s}
+		s := &host{c.s, &fedkit.Serving{}}
 		run(t, in, s, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
 		x, served := precision.Double(must.M1(c.x().Host())), s.served.Models.Take(s.served.Assign...)
 		for i := range fed.Unseen.Size() {

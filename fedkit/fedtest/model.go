@@ -14,11 +14,12 @@ import (
 // TestModel tests a model on a data set, datasets.Digits unless another is given, and returns an error for everything that does not
 // hold:
 //
-//   - fedkit.New accepts it: its outputs, losses and features for an example do not depend on other examples, on their number or on
-//     other clients in evaluation, nor on rows that only fill a batch in training;
-//   - its outputs for an example are the same, up to rounding, from two models at once and from each alone;
+//   - fedkit.New accepts it, and a run does: its outputs and losses for an example do not depend on other examples or on other clients in
+//     evaluation, nor on other clients and on rows that only fill a batch in training;
+//   - its outputs for an example are the same, up to rounding, among many and few, from two models at once and from each alone;
+//   - the mean of the gradients of single examples is that of the batch, up to rounding, if the model has them (see
+//     fedkit.Local.ClipExamples) and draws no random numbers;
 //   - clients of very different size return the same models, up to rounding, when they train alone;
-//   - a client returns the same model, running values too, whatever the rows that only fill its batches hold;
 //   - the same seed gives the same bytes, for any number of workers and after a run was interrupted, without another program;
 //   - it learns: gradient descent at a rate of 0.1, 0.01 or 0.001 lowers a client's loss, and leaves it finite.
 func TestModel(m fedkit.Model, on ...*datasets.Dataset) error {
@@ -39,7 +40,7 @@ func TestModel(m fedkit.Model, on ...*datasets.Dataset) error {
 				}
 				return alone(fed, job)
 			}},
-			{"filled batches", func(fedkit.Model) error { return fills(fed) }},
+			{"gradients", func(fedkit.Model) error { return gradients(fed) }},
 			{"bytes", func(fedkit.Model) error { return again(fed, &host{Local: fedkit.Local{Batch: 4, LR: 0.01}}) }},
 			{"learns", func(fedkit.Model) error { return descends(fed) }},
 		}
@@ -72,13 +73,43 @@ func trains(fed *fedkit.Federation, clients ...int) (fedkit.Job, error) {
 	return fedkit.Job{Clients: clients, Start: start, Local: fedkit.Local{Epochs: 2, Batch: 4, LR: 0.01}}, err
 }
 
-// evaluates compares the outputs of two models at once with those of each for one example.
+// gradients compares a step by the mean of the gradients of single examples with one by the gradient of the batch.
+func gradients(fed *fedkit.Federation) error {
+	job, err := trains(fed, 0)
+	if err != nil {
+		return err
+	}
+	job.Local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.01}
+	train := func(seed uint64) (*fedkit.Updates, error) { return fed.Train(context.Background(), job, seed) }
+	batch, err := train(1)
+	if err != nil {
+		return err
+	}
+	job.Local.ClipExamples = 1e30
+	if job.Local.Check(fed, 1) != nil { // no gradients of single examples
+		return nil
+	}
+	one, err := train(1)
+	if err != nil {
+		return err
+	}
+	another, err := train(2)
+	if err != nil {
+		return err
+	}
+	if like("", another, one.Models) != nil { // it draws random numbers
+		return nil
+	}
+	return like("is trained by the gradients of single examples", one, batch.Models)
+}
+
+// evaluates compares the outputs of two models for many examples with those of each for one.
 func evaluates(fed *fedkit.Federation) error {
 	models, err := fed.Models(2, 2)
 	if err != nil {
 		return err
 	}
-	rows := make([]int, min(40, fed.Data.Train.Len()))
+	rows := make([]int, min(300, fed.Data.Train.Len()))
 	for i := range rows {
 		rows[i] = i
 	}
@@ -90,51 +121,11 @@ func evaluates(fed *fedkit.Federation) error {
 		}
 		for c, want := range one[0].Outputs[0] {
 			if got := both[k].Outputs[3][c]; !(math.Abs(float64(got-want)) <= 1e-4*(1+math.Abs(float64(want)))) {
-				return fmt.Errorf("output %d of an example is %v from two models at once, %v from one", c, got, want)
+				return fmt.Errorf("output %d of an example is %v from two models and %d examples at once, %v from one", c, got, len(rows), want)
 			}
 		}
 	}
 	return err
-}
-
-// fills compares what the smallest client returns with what it returns when all rows but its own hold other examples.
-func fills(fed *fedkit.Federation) error {
-	d, own := *fed.Data, fed.Clients[3].Train
-	s, n, f := &d.Train, fed.Data.Train.Len(), fed.Data.Features()
-	s.Bytes, s.Floats, s.Labels, s.Targets = slices.Clone(s.Bytes), slices.Clone(s.Floats), slices.Clone(s.Labels), slices.Clone(s.Targets)
-	for r := range n {
-		if slices.Contains(own, r) {
-			continue
-		}
-		from, with := &fed.Data.Train, n-1-r
-		if s.Bytes != nil {
-			copy(s.Bytes[r*f:(r+1)*f], from.Bytes[with*f:])
-		} else {
-			copy(s.Floats[r*f:(r+1)*f], from.Floats[with*f:])
-		}
-		if s.Labels != nil {
-			s.Labels[r] = from.Labels[with]
-		} else {
-			s.Targets[r] = from.Targets[with]
-		}
-	}
-	other, err := fed.WithData(&d, "other rows")
-	if err != nil {
-		return err
-	}
-	job, err := trains(fed, 3)
-	if err != nil {
-		return err
-	}
-	want, err := fed.Train(context.Background(), job, 1)
-	if err != nil {
-		return err
-	}
-	got, err := other.Train(context.Background(), job, 1)
-	if err != nil {
-		return err
-	}
-	return like("trains beside rows that hold other examples, which only fill its batches", got, want.Models)
 }
 
 // descends takes steps down the loss of the largest client.

@@ -42,11 +42,23 @@ func TestModels(t *testing.T) {
 	line, _ := must.M2(datasets.LeastSquares{Clients: 3, Rows: 10, Features: 4}.Make())
 	expect.OK(t, fedtest.TestModel(model.LinearRegression(), line))
 	for want, change := range map[string]func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node){
-		"invalid: model logistic: Task.Forward = a result that depends on the other examples": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
+		"clients: fedkit: train: invalid: model logistic: a client's training step = a result that depends on rows that only fill": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
 			t.Forward = func(p []*Node, x *Node) *Node { return forward(p, Sub(x, ReduceAndKeep(x, ReduceMean, 1))) }
 		},
 		"evaluation: output 0 of an example is": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
 			t.Forward = func(p []*Node, x *Node) *Node { return MulScalar(OnePlus(forward(p, x)), float64(p[0].Shape().Dim(0))) }
+		},
+		"gradients: client 0 returns another model when it is trained": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
+			t.Forward = func(p []*Node, x *Node) *Node { return DivScalar(OnePlus(forward(p, x)), float64(x.Shape().Dim(1))) }
+		},
+		"gradients: client 0 returns another model when it is trained by the gradients of single examples": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
+			t.Forward = func(p []*Node, x *Node) *Node {
+				if t := fedkit.TrainingOf(x); t != nil {
+					used := BroadcastToDims(Reshape(t.Used(), x.Shape().Dim(0), -1, 1, 1, 1), x.Shape().Dimensions...)
+					x = Sub(x, Div(ReduceAndKeep(Mul(x, used), ReduceSum, 1), ReduceAndKeep(used, ReduceSum, 1)))
+				}
+				return forward(p, x)
+			}
 		},
 		"clients: client 3 returns another model when it trains alone": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
 			t.Params[1].Running = true
@@ -57,9 +69,9 @@ func TestModels(t *testing.T) {
 				return forward(p, x)
 			}
 		},
-		"filled batches: client 3 returns another model": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
+		"clients: fedkit: train: invalid: model logistic: a client's training step": func(t *fedkit.Task, forward func(p []*Node, x *Node) *Node) {
 			t.Params[1].Running = true
-			t.Forward = func(p []*Node, x *Node) *Node { // fedkit.New fills no more than one row
+			t.Forward = func(p []*Node, x *Node) *Node {
 				if t := fedkit.TrainingOf(x); t != nil {
 					second := Mul(ReduceSum(model.Flatten(x), 2), OneMinus(t.Used()))
 					t.Set(p[1], BroadcastToDims(Slice(second, AxisRange(), AxisRange(1, 2)), p[1].Shape().Dimensions...))
@@ -88,5 +100,5 @@ func ExampleTestModel() {
 	fmt.Println(what)
 	// Output:
 	// <nil>
-	// fedtest: digits: invalid: model GoMLX's own: Task.Forward in training mode = a result that depends on the other examples of its batch, also on rows that only fill it
+	// GoMLX's own: fedtest: fedkit.Model: clients: fedkit: train: invalid: model GoMLX's own: a client's training step = a result that depends on rows that only fill its batch, or on other clients
 }

@@ -29,7 +29,7 @@ import (
 // place of norm.BatchNorm.
 //
 // Fails if the function panics, returns another shape, cannot be trained, draws random numbers in prediction, or has a
-// convolution whose gradient GoMLX gets wrong. One training step is compiled to find out.
+// convolution whose gradient GoMLX gets wrong.
 //
 // Such a function has no client axis, so that each program trains one client, a little slower than with the built-in
 // models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a training
@@ -70,7 +70,7 @@ func (f *function) task(name string) (t *fedkit.Task, err error) {
 	for _, v := range f.params {
 		t.Params = append(t.Params, fedkit.Param{Name: layer(v), Shape: v.Shape().Dimensions, Running: !v.Trainable})
 	}
-	return t, f.check(t)
+	return t, f.check()
 }
 
 // layer is a variable's path without its leading slash.
@@ -119,7 +119,7 @@ func (f *function) examples(g *Graph) *Node {
 }
 
 // call builds the function into x's graph. It returns the output and the sum of the penalties, a scalar, or nil. It panics
-// if the output has the wrong shape.
+// if the output has the wrong shape, or if the function needs an update after every step.
 func (f *function) call(s *mlmodel.Store, x *Node, training bool) (out, penalty *Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,6 +131,11 @@ func (f *function) call(s *mlmodel.Store, x *Node, training bool) (out, penalty 
 		mlmodel.SetGraphParam(g, mlmodel.JoinPath(train.TrainerAbsoluteScope, kind), nothing)
 	}
 	out = f.fn(s.RootScope(), x)
+	for p := range s.IterGraphParams(g) {
+		if p.Key == train.TrainerPerStepUpdateGraphFnParamKey {
+			panic(fedkit.Invalid("update after every step in "+p.Scope, "registered", "none: regularizer.L2 and train.AddRegularizationLoss need none, regularizer.L1 does"))
+		}
+	}
 	f.fits(out, x.Shape().Dimensions[0])
 	if main, rest := train.GetMainLoss(g), train.GetRegularizationLoss(g); main != nothing || rest != nothing {
 		penalty = Add(main, rest)

@@ -1,13 +1,17 @@
 package model_test
 
 import (
-	"slices"
+	"cmp"
+	"context"
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
 	"github.com/gomlx/gomlx/ml/layers/norm"
@@ -39,58 +43,86 @@ func changed(change func(t *fedkit.Task)) fedkit.Model {
 	}
 }
 
-// A model that mixes the rows of a batch would also mix in its padding: it is refused when the federation is made.
+// A model that mixes the rows of a batch would also mix in its padding: the first training or evaluation refuses it, by name.
 func TestModelsThatMixExamplesAreRefused(t *testing.T) {
-	others, clients, number := "depends on the other examples of its batch", "depends on the examples of other clients", "depends on the number of examples in its batch"
-	forward := func(f func(x *graph.Node) *graph.Node) fedkit.Model {
-		return changed(func(t *fedkit.Task) {
+	const others, clients = "an example's loss = a result that depends on the other examples of its batch", "an example's loss = a result that depends on the examples of other clients"
+	const step = "a client's training step = a result that depends on rows that only fill its batch, or on other clients"
+	around := func(m fedkit.Model, f func(x *graph.Node) *graph.Node) fedkit.Model {
+		return func(d *datasets.Dataset) (*fedkit.Task, error) {
+			t, err := m(d)
 			inside := t.Forward
-			t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return f(inside(p, x)) }
-		})
+			t.Name, t.Forward = "named", func(p []*graph.Node, x *graph.Node) *graph.Node { return f(inside(p, x)) }
+			return t, err
+		}
+	}
+	forward := func(f func(x *graph.Node) *graph.Node) fedkit.Model { return around(model.LogisticRegression(), f) }
+	alone := func(out *graph.Node) *graph.Node {
+		return graph.Sub(out, graph.ReduceAndKeep(out, graph.ReduceMean, 1))
 	}
 	for name, c := range map[string]struct {
-		model fedkit.Model
-		what  string
-		from  string
+		model            fedkit.Model
+		train, evaluated string // the errors; zeros, of which a regression starts, show nothing
 	}{
 		"centered": {between(func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
 			return graph.Sub(x, graph.ReduceAndKeep(x, graph.ReduceMean, 0))
-		}), "Task.Forward", others},
-		"batch normalization": {between(func(_ *mlmodel.Scope, x *graph.Node) *graph.Node { return normalized(x, 0) }), "Task.Forward", others},
-		"norm.BatchNorm":      {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return norm.BatchNorm(s, x, -1).Done() }), "Task.Forward in training mode", others},
+		}), step, others},
+		"norm.BatchNorm": {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return norm.BatchNorm(s, x, -1).Done() }), step, ""},
 		"in training only": {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 			if s.IsTraining(x.Graph()) {
 				x = normalized(x, 0)
 			}
 			return layers.DropoutStatic(s, x, 0.5)
-		}), "Task.Forward in training mode", others},
+		}), step, ""},
+		"in evaluation only": {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			if s.IsTraining(x.Graph()) {
+				return x
+			}
+			return normalized(x, 0)
+		}), others, others},
 		"activity penalty": {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 			train.AddRegularizationLoss(graph.ReduceAllMean(graph.Square(x)))
 			return x
-		}), "the penalty of Task.Train", others},
-		"all outputs": {forward(func(out *graph.Node) *graph.Node {
-			return graph.Sub(out, graph.ReduceAndKeep(out, graph.ReduceMean, 1))
-		}), "Task.Forward", others},
+		}), step, ""},
+		"all outputs": {forward(alone), step, ""},
+		"tokens":      {around(model.GRU(7, 3, 4), alone), step, others},
+		"one row before": {forward(func(out *graph.Node) *graph.Node {
+			return graph.Add(out, graph.Concatenate([]*graph.Node{graph.ZerosLike(graph.SliceAxis(out, 1, graph.AxisRange(0, 1))), graph.SliceAxis(out, 1, graph.AxisRange(0, -1))}, 1))
+		}), others, ""},
 		"clients": {forward(func(out *graph.Node) *graph.Node {
 			return graph.Add(out, graph.ReduceAndKeep(graph.Square(out), graph.ReduceSum, 0))
-		}), "Task.Forward", clients},
-		"size": {forward(func(out *graph.Node) *graph.Node { return graph.DivScalar(out, float64(out.Shape().Dim(1))) }), "Task.Forward", number},
+		}), step, ""},
 		"loss": {changed(func(t *fedkit.Task) {
 			t.Loss = func(out, y *graph.Node) *graph.Node {
 				loss := loss.CrossEntropy(out, y)
 				return graph.BroadcastToDims(graph.ReduceAndKeep(loss, graph.ReduceMean, 1), loss.Shape().Dimensions...)
 			}
-		}), "Task.Loss", others},
-		"by an operation that only the device has": {forward(func(out *graph.Node) *graph.Node {
-			zero := graph.Const(out.Graph(), int32(0))
-			mean := graph.ReduceAndKeep(graph.StopGradient(out), graph.ReduceMean, 1)
-			return graph.Sub(out, graph.DynamicSlice(mean, slices.Repeat([]*graph.Node{zero}, 3), mean.Shape().Dimensions))
-		}), "Task.Forward", others},
+		}), step, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, datasets.Digits(), c.model, "model named: "+c.what+" = a result that "+c.from)
+			d := datasets.Digits()
+			if name == "tokens" {
+				d = sequences(400, 5, 7)
+			}
+			fed := federation(t, d, partition.IID{Clients: 5}, c.model)
+			for want, s := range map[string]fedkit.Strategy{c.train: &strategy.FedAvg{}, c.evaluated: served{}} {
+				for range 2 { // it is not forgotten
+					_, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
+					if want = cmp.Or(want, "none"); want != "none" || err != nil {
+						expect.Error(t, "round 1: ", ": invalid: model named: "+want+": must be computed for each example alone")(err)
+					}
+				}
+			}
 		})
 	}
+}
+
+// served serves each client a model of its own, and trains none.
+type served struct{ State struct{} }
+
+func (served) Start(*fedkit.Round) error { return nil }
+func (served) Round(*fedkit.Round) error { return nil }
+func (served) Serve(r *fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Models: r.Models(r.Clients()), Assign: r.AllClients()}
 }
 
 // Anything that looks at one example at a time is not mixing.
@@ -121,6 +153,12 @@ func TestModelsThatTreatExamplesAloneAreAccepted(t *testing.T) {
 			return layers.Dense(s.In("dense"), graph.Reshape(x, x.Shape().Dim(0), -1), true, 10)
 		}),
 	} {
-		t.Run(name, func(t *testing.T) { digits(t, m) })
+		t.Run(name, func(t *testing.T) {
+			fed := digits(t, m)
+			run(t, fed, served{}, fedkit.Options{Rounds: 1})
+			if name != "infinite" && name != "not a number" {
+				run(t, fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 1})
+			}
+		})
 	}
 }

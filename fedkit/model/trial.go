@@ -1,20 +1,17 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/train"
 )
 
 // check refuses a function that could not be trained or evaluated.
-func (f *function) check(t *fedkit.Task) error {
+func (f *function) check() error {
 	trained := 0
 	for _, v := range f.params {
 		if v.DType() != dtypes.Float32 {
@@ -27,10 +24,7 @@ func (f *function) check(t *fedkit.Task) error {
 	if trained == 0 {
 		return fedkit.Invalid("trainable variables", 0, "at least 1")
 	}
-	if err := f.inGraph("predict", f.predicts); err != nil {
-		return err
-	}
-	return f.inGraph("train", func(g *Graph) error { return f.trains(g, t) })
+	return f.inGraph("predict", f.predicts)
 }
 
 // predicts builds the function as evaluation does.
@@ -62,48 +56,4 @@ func shifted(g *Graph, x *Node) error {
 		}
 	}
 	return nil
-}
-
-// trains compiles a step of gradient descent in a loop, as clients are trained: not every graph operation works there.
-func (f *function) trains(g *Graph, t *fedkit.Task) error {
-	for v := range f.store.IterVariables() {
-		v.NodeValue(g) // a variable first used inside the loop would become a parameter of its body
-	}
-	s := xla.NewLoop(g)
-	s.Add("step", Parameter(g, "step", shapes.Make(dtypes.Int32)))
-	s.Add("last", Parameter(g, "last", shapes.Make(dtypes.Int32)))
-	s.Add("x", f.examples(g))
-	s.Add("key", Parameter(g, "key", shapes.Make(dtypes.Uint64, 1, 3)))
-	for l, v := range f.params {
-		s.Add("w", Parameter(g, fmt.Sprint("w", l), shapes.Make(dtypes.Float32, append([]int{1}, v.Shape().Dimensions...)...)))
-	}
-	s.Run(func(s *xla.Loop) *Node { return LessThan(s.One("step"), s.One("last")) }, func(s *xla.Loop) {
-		w := s.All("w")
-		out, end := t.InTraining(s.One("key"), nil, w, InsertAxes(s.One("x"), 0))
-		loss := ReduceAllSum(out)
-		penalty, next := end()
-		if penalty != nil {
-			loss = Add(loss, Squeeze(penalty, 0))
-		}
-		var moves []*Node
-		for l, v := range f.params {
-			if v.Trainable {
-				moves = append(moves, w[l])
-			}
-		}
-		moves = Gradient(loss, moves...)
-		for l, v := range f.params {
-			if v.Trainable {
-				next[l], moves = Sub(w[l], moves[0]), moves[1:]
-			}
-		}
-		s.Set("w", next...)
-		s.Set("step", AddScalar(s.One("step"), 1))
-	})
-	for p := range f.store.IterGraphParams(g) {
-		if p.Key == train.TrainerPerStepUpdateGraphFnParamKey {
-			return fedkit.Invalid("update after every step in "+p.Scope, "registered", "none: regularizer.L2 and train.AddRegularizationLoss need none, regularizer.L1 does")
-		}
-	}
-	return g.Compile(s.Flat()...)
 }

@@ -30,6 +30,7 @@ type Engine struct {
 	work func() xla.Work
 
 	programs *lru.Cache[design, *xla.Program]
+	apart    *sync.Map // the designs that have passed: see once
 }
 
 // maxPrograms bounds the LRU cache of an engine's programs. A run has about ten; a study that varies batch sizes or solvers on
@@ -56,7 +57,7 @@ func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 
 // newEngine returns an engine that has no data yet.
 func newEngine(task Task, data *datasets.Dataset, rows [][]int) *Engine {
-	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), free: memory.Available(), programs: lru.New[design, *xla.Program](maxPrograms)}
+	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), free: memory.Available(), programs: lru.New[design, *xla.Program](maxPrograms), apart: new(sync.Map)}
 	e.work = sync.OnceValue(func() (w xla.Work) {
 		two, err := task.Work(data, 2)
 		one, _ := task.Work(data, 1)
@@ -100,7 +101,7 @@ func hold(d *datasets.Dataset, s *datasets.Split) (h held, err error) {
 
 // WithWidth returns an engine on the same data whose programs have width w.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, free: e.free, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms)}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, free: e.free, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms), apart: new(sync.Map)}
 }
 
 // WithRows returns an engine on the same data, with the same programs, for clients that hold these training rows.

@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
@@ -129,6 +130,34 @@ func TestEvaluateOnADevice(t *testing.T) {
 	}
 	if away.calls.Load() == 0 {
 		t.Error("the device was not asked")
+	}
+}
+
+// The first call of a program is repeated with other rows, unless they are all the same; if it tells nothing, so is the next.
+func TestFirstCallsAreRepeated(t *testing.T) {
+	e, away := least(t, 4, 4), &elsewhere{Here: 1}
+	one, zero := expect.Value(xla.Upload([]float32{1}, 1, 1))(t), expect.Value(xla.Upload([]float32{0}, 1, 1))(t)
+	evaluate := func(models *tensors.Tensor, want int64) {
+		t.Helper()
+		_ = expect.Value(e.Evaluate(context.Background(), &Evaluation{Models: models, Rows: []int{0, 1, 2, 3}}, away))(t)
+		if n := away.calls.Swap(0); n != want {
+			t.Errorf("%d calls, want %d", n, want)
+		}
+	}
+	evaluate(one, 1)
+	for i := range e.data.Train.Floats {
+		e.data.Train.Floats[i] = float32(i)
+	}
+	e = expect.Value(New(e.task, e.data, e.rows))(t)
+	evaluate(zero, 2)
+	evaluate(zero, 2)
+	evaluate(one, 2)
+	evaluate(one, 1)
+	for _, want := range []int64{1 + 2, 1} {
+		_ = expect.Value(e.Solve(context.Background(), e.job(t, 0, 1), away))(t)
+		if n := away.calls.Swap(0); n != want {
+			t.Errorf("%d calls of a solve, want %d", n, want)
+		}
 	}
 }
 

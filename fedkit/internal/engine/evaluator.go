@@ -109,7 +109,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	}
 	out := newScores(v)
 	calls := k.calls(v, byModel)
-	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out) })
+	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out, c == 0) })
 	return out, err
 }
 
@@ -171,8 +171,8 @@ func (k evaluator) calls(v *Evaluation, byModel map[int][]int) (calls [][]block)
 	return calls
 }
 
-// evaluate makes one of the calls and stores its results in out.
-func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, out *Scores) error {
+// evaluate makes one of the calls, the first or another one, and stores its results in out.
+func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, out *Scores, first bool) error {
 	lists := k.blocks
 	if k.shared {
 		lists = 1
@@ -207,6 +207,9 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 		return err
 	}
 	figures, err := hosts(results) // losses, accuracies and, if wanted, outputs
+	if err == nil && first {
+		err = e.once(k, func() (bool, error) { return e.examplesApart(ctx, on, k, inputs, rows, figures) })
+	}
 	if err != nil {
 		return err
 	}

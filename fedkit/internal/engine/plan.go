@@ -49,6 +49,14 @@ type plan struct {
 // groups returns the number of calls of the program.
 func (p *plan) groups() int { return len(p.order) / p.design.lanes }
 
+// models returns the number of matrices of models that a program returns.
+func (p *plan) models() int {
+	if p.design.apart {
+		return p.design.lanes
+	}
+	return 1
+}
+
 // lanes returns the clients of group g, by lane.
 func (p *plan) lanes(g int) []int { return p.order[g*p.design.lanes : (g+1)*p.design.lanes] }
 

@@ -38,10 +38,12 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 			return nil, err
 		}
 	}
-	each := 1 // matrices of models that a program returns
-	if job.Starts != nil {
-		each = p.design.lanes
+	if groups > 0 {
+		if err := e.once(p.design, func() (bool, error) { return e.clientsApart(ctx, on, job, &p) }); err != nil {
+			return nil, err
+		}
 	}
+	each := p.models()
 	out := &Solved{Models: make([]Value, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
 	if p.design.keeps {
 		out.Memory = make([]Value, groups)
@@ -97,7 +99,7 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 	}
 	train := e.held[datasets.TrainPart]
 	in := []input{
-		{"features", train.features}, {"labels", train.labels}, {"batches", e.batches(job, p, clients)},
+		{"features", train.features}, {"labels", train.labels}, {"batches", tensors.FromFlatDataAndDimensions(e.batches(job, p, clients), p.design.steps, p.design.lanes, p.design.batch)},
 		{"first", int32(0)}, {"last", int32(last)}, {"rows", rows},
 	}
 	in = append(in, e.perExample(job, p.design, clients)...)
@@ -120,9 +122,10 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 	return in
 }
 
-// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding. If the job has inputs per example, they are
+// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding, which is row 0, and ^r would be padding which is
+// row r. If the job has inputs per example, they are
 // positions in the client's rows.
-func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
+func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 	k := p.design
 	batches := make([]int32, k.steps*k.lanes*k.batch)
 	for i := range batches {
@@ -139,7 +142,7 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
 			draw.Next(batches[at : at+k.batch])
 		}
 	}
-	return tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch)
+	return batches
 }
 
 // perExample returns the job's inputs per example, [C, n, g] for the n examples of the largest client, and the rows of the data by
@@ -312,7 +315,7 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 	zero := graph.Const(i.Graph(), int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
-	rows = graph.Max(rows, zero)
+	rows = graph.Max(rows, graph.Neg(graph.AddScalar(rows, 1)))
 	more := map[string]*graph.Node{} // the batch's inputs per example
 	if names := k.perExamples(); names != nil {
 		lane := graph.Iota(i.Graph(), rows.Shape(), 0)

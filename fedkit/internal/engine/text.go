@@ -36,7 +36,15 @@ func (t *Task) traced(p []*graph.Node, y, out *graph.Node, end func() (penalty *
 			objective = graph.Add(objective, graph.ReduceAllSum(penalty))
 		}
 	}
-	all := append([]*graph.Node{out, loss, t.Accuracy(out, y)}, graph.Gradient(objective, t.trained(p)...)...)
+	all := []*graph.Node{out, loss, t.Accuracy(out, y)}
+	func() {
+		defer func() { // GoMLX has no gradients of some operations, and needs none of them in evaluation if there is a training mode
+			if p := recover(); p != nil && (t.Train == nil || end != nil) {
+				panic(p)
+			}
+		}()
+		all = append(all, graph.Gradient(objective, t.trained(p)...)...)
+	}()
 	for l, v := range next {
 		if t.running(l) {
 			all = append(all, v)

@@ -8,7 +8,8 @@ import (
 
 var sumSeed = maphash.MakeSeed()
 
-// Sum returns a hash of a value made of numbers, strings, functions and pointers (by address), and slices and structs of them.
+// Sum returns a hash of a value made of numbers, strings, functions and pointers (by address), and slices and structs of them. Two functions
+// have the same if they are one, as long as both are in use.
 func Sum(v any) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,15 @@ static void destroy(pjrt_api *api, int function, void *what) {
 		call(api, function, &args);
 }
 
+pjrt_api *opened(const char *path) {
+	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	pjrt_api *(*get)(void) = library ? (pjrt_api * (*)(void)) dlsym(library, "GetPjrtApi") : NULL;
+	return get ? get() : NULL;
+}
+
 pjrt_api *intercepted(pjrt_api *api) {
 	pjrt_api *copy;
-	if (api->version.major != 0 || api->size < sizeof *api || !(copy = malloc(api->size)))
+	if (!api || api->version.major != 0 || api->size < sizeof *api || !(copy = malloc(api->size)))
 		return NULL;
 	memcpy(copy, api, api->size);
 	copy->functions[compile] = (void *)fedkitCompile;

@@ -1,6 +1,7 @@
 package xla
 
 /*
+#cgo linux LDFLAGS: -ldl
 #include <stdlib.h>
 #include "keep.h"
 */
@@ -14,7 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +24,13 @@ import (
 	"time"
 	"unsafe"
 
+	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/pjrt"
 )
 
 // Compiled programs are kept on disk, since every cell of a notebook is a process of its own: XLA takes a second for a program that
-// is loaded in ten milliseconds. go-xla calls the plugin by a table of C functions; that which compiles is replaced by one which looks
-// for a file first. A file is named by all that its content follows from: the program's text and options, the plugin, the processor,
+// is loaded in ten milliseconds. go-xla calls the plugin by a table of C functions, and takes one from whoever registers a plugin under the
+// same name: here a copy, whose function that compiles looks for a file first. A file is named by all that its content follows from: the program's text and options, the plugin, the processor,
 // the threads and the flags. So a program that another plugin or processor made is never loaded.
 
 // keptEnv names the folder of compiled programs, or is "off". Default: programs within FEDKIT_CACHE or the user's cache.
@@ -42,21 +43,37 @@ const (
 
 var plain *C.pjrt_api // the plugin's own functions
 
-// keepPrograms lets the client's plugin compile by fedkitCompile.
-func keepPrograms(c *pjrt.Client) {
-	at := (**C.pjrt_api)(unsafe.Pointer(field(reflect.ValueOf(c.Plugin()).Elem(), "api").UnsafeAddr()))
+// keepPrograms lets a plugin, by its name or path, compile by fedkitCompile. One that cannot be opened is left to whoever opens it next.
+func keepPrograms(plugin string) {
 	if keptFolder() == "" || plain != nil {
 		return
 	}
-	if ours := C.intercepted(*at); ours != nil {
-		keptMade = made(c.Plugin().Path())
-		plain, *at = *at, ours
+	names := gxla.GetAvailablePlugins()
+	if !filepath.IsAbs(plugin) && !slices.Contains(names, plugin) {
+		if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, plugin+"_v") }); i >= 0 {
+			plugin = names[i]
+		}
+	}
+	p, err := pjrt.GetPlugin(plugin)
+	if err != nil {
+		return
+	}
+	path := C.CString(p.Path())
+	defer C.free(unsafe.Pointer(path))
+	api := C.opened(path)
+	if ours := C.intercepted(api); ours != nil {
+		if plain = api; pjrt.RegisterPreloadedPlugin(plugin, uintptr(unsafe.Pointer(ours))) != nil {
+			plain = nil
+			return
+		}
+		keptPlugin, keptMade = p.Path(), made(p.Path())
 	}
 }
 
 var (
-	keptLoads atomic.Int64 // programs loaded so far
-	keptMade  []byte       // what programs follow from, beside their text and options
+	keptLoads  atomic.Int64 // programs loaded so far
+	keptPlugin string       // its path, which go-xla does not know of a plugin that is registered
+	keptMade   []byte       // what programs follow from, beside their text and options
 )
 
 // made says what makes programs. A plugin is known by its size and time, since it takes a second to read.

@@ -18,6 +18,8 @@ typedef struct { size_t size; void *extension, *loaded, *executable; } executabl
 typedef struct { size_t size; void *extension, *executable; char *bytes; size_t bytes_size; void *backing; void (*drop)(void *); } serialize_args;
 typedef struct { size_t size; void *extension, *what; } destroy_args;
 
+// opened returns the interface of a library that is open already, NULL if it has none.
+pjrt_api *opened(const char *path);
 // intercepted returns a copy of the interface that compiles by fedkitCompile, NULL if the interface is not the known one.
 pjrt_api *intercepted(pjrt_api *api);
 void *pjrt_compile(pjrt_api *api, compile_args *args);

@@ -79,11 +79,6 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.execute(run, &in)
-}
-
-// execute runs a version of the program.
-func (p *Program) execute(run compute.Executable, in *inputs) (out []*tensors.Tensor, err error) {
 	if p.side != nil {
 		for _, t := range p.side() {
 			if err := in.add(t); err != nil {
@@ -207,12 +202,7 @@ func (p *Program) shared(lowered *[]byte, arguments []shapes.Shape) (g *graph.Gr
 	if err != nil {
 		panic(err)
 	}
-	return p.graph(sharing{b, lowered}, arguments)
-}
-
-// graph builds the graph for arguments of the given shapes; it panics with the error.
-func (p *Program) graph(b compute.Backend, arguments []shapes.Shape) (g *graph.Graph, outputs []*graph.Node) {
-	g = graph.NewGraph(b, p.name)
+	g = graph.NewGraph(sharing{b, lowered}, p.name)
 	nodes := make([]*graph.Node, len(arguments))
 	for i, s := range arguments {
 		nodes[i] = graph.Parameter(g, fmt.Sprint("arg", i), s)

@@ -1,6 +1,7 @@
 package xla
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gomlx/compute/dtypes"
@@ -33,7 +34,7 @@ func NewClient() (c *Client, err error) {
 }
 
 // Plugin returns the path of the device's plugin.
-func (c *Client) Plugin() string { return c.pjrt.Plugin().Path() }
+func (c *Client) Plugin() string { return cmp.Or(keptPlugin, c.pjrt.Plugin().Path()) }
 
 // Device describes the device in the plugin's words.
 func (c *Client) Device() string {

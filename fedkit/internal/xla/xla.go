@@ -57,12 +57,9 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 		}
 	}
 	if name == gxla.BackendName && onCPU(options) {
-		x, err := gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
-		if err != nil {
-			return nil, err
-		}
-		keepPrograms(private[pjrt.Client](x, "client"))
-		return x, nil
+		_, plugin, _ := split(full)
+		keepPrograms(plugin)
+		return gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
 	}
 	return compute.NewWithConfig(full)
 })

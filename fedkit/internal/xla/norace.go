@@ -1,5 +1,0 @@
-//go:build !race
-
-package xla
-
-const raceDetector = false
