@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/interrupt"
 )
 
@@ -61,16 +62,10 @@ func Panic(err error) {
 }
 
 // calls returns the cell's stack frames at the panic, innermost first.
-func calls() (own []runtime.Frame) {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	for more := true; more; {
-		var f runtime.Frame
-		if f, more = frames.Next(); filepath.Base(f.File) == "main.go" && strings.HasPrefix(f.Function, "main.") {
-			own = append(own, f)
-		}
-	}
-	return own
+func calls() []runtime.Frame {
+	return fault.Stack(2, func(f runtime.Frame) bool {
+		return filepath.Base(f.File) == "main.go" && strings.HasPrefix(f.Function, "main.")
+	})
 }
 
 // inMain finds lines of the cell in an error of fedkit, which names files without their folders.
@@ -78,7 +73,7 @@ var inMain = regexp.MustCompile(`(^|[\s(])(main\.go:\d+)\b`)
 
 // report describes the panic and where it happened. GoNB replaces "/…/main.go:12" by the number of the cell and the line in it.
 func report(p any, own []runtime.Frame) string {
-	text := said(p)
+	text := message(p)
 	if len(own) == 0 {
 		return text + "\n"
 	}
@@ -91,8 +86,8 @@ func report(p any, own []runtime.Frame) string {
 	return text + "\n"
 }
 
-// said is the text of the panic. Errors of packages are shown as they are.
-func said(p any) string {
+// message is the text of the panic. Errors of packages are shown as they are.
+func message(p any) string {
 	if err, ok := p.(error); ok {
 		if _, ok := p.(runtime.Error); !ok {
 			return "error: " + err.Error()

@@ -11,8 +11,18 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/interrupt"
 )
+
+// Status is the progress of a run, as Read sees it.
+type Status = checkpoint.Progress
+
+// Read reads the progress of a run from the file that it writes, at the path of Options.History or Options.Checkpoint. It works
+// from any process, does not disturb the run, and notices at once if the run was killed.
+//
+// Errors: no such file; a file that history.LoadLight refuses.
+func Read(path string) (*Status, error) { return checkpoint.ReadProgress(path) }
 
 // Follow shows the line of a run that another program computes, until it is over, as Line does. The path is its
 // Options.Checkpoint or Options.History. It returns the history, without what is recorded per client: see history.LoadLight. A run
@@ -30,24 +40,23 @@ const mayFail = 10
 func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 	ctx, release := interrupt.Context(context.Background())
 	defer release()
-	f := &followed{path: path, start: w.now()}
-	for failures := 0; ; {
+	var s *Status // the latest
+	for start, failures := w.now(), 0; ; {
 		begin := time.Now()
-		s, err := Read(path)
+		read, err := Read(path)
 		switch {
 		case err == nil:
-			failures = 0
-			f.see(s)
-		case errors.Is(err, fs.ErrNotExist) && f.Status != nil: // a run without a checkpoint leaves no file
-			f.Running = false
-		case s == nil || !s.Running || failures == mayFail:
+			s, failures = latest(s, read), 0
+		case errors.Is(err, fs.ErrNotExist) && s != nil: // a run without a checkpoint leaves no file
+			s.Running = false
+		case read == nil || !read.Running || failures == mayFail:
 			return nil, fmt.Errorf("progress: follow: %w", err)
 		default:
-			failures, f.Status = failures+1, cmp.Or(f.Status, s)
+			s, failures = cmp.Or(s, read), failures+1
 		}
-		over := !f.Running || ctx.Err() != nil
-		if w.follow(f, over); over {
-			return f.History, nil
+		over := !s.Running || ctx.Err() != nil
+		if w.follow(runOf(s, path, start), over); over {
+			return s.History, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -56,74 +65,40 @@ func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 	}
 }
 
-// followed is a run of another program.
-type followed struct {
-	*Status
-	path  string
-	start time.Time // first read
-
-	from   int // rounds at that time
-	fromAt time.Time
-}
-
-// see stores the latest state. While a run writes the end of its file, it looks like one that has yet to begin: then the earlier
-// history stays.
-func (f *followed) see(s *Status) {
-	if s.Running && s.History == nil && f.Status != nil {
-		s.History = f.History
+// latest returns the state that was read last. While a run writes the end of its file, it looks like one that has yet to begin: then
+// the earlier history stays.
+func latest(before, read *Status) *Status {
+	if read.Running && read.History == nil && before != nil {
+		read.History = before.History
 	}
-	f.Status = s
-}
-
-// pace returns seconds per round: measured between reads or, before that, as recorded in the rounds.
-func (f *followed) pace() float64 {
-	rounds := f.History.Rounds
-	n := len(rounds)
-	if f.from == 0 || n < f.from { // it started over
-		f.from, f.fromAt = n, f.Updated
-	}
-	switch {
-	case n > f.from:
-		return f.Updated.Sub(f.fromAt).Seconds() / float64(n-f.from)
-	case n > 1: // the first one compiles
-		return (took(f.History) - rounds[0].Seconds - rounds[0].EvalTime) / float64(n-1)
-	}
-	return took(f.History)
+	return read
 }
 
 // errEarly is the error of a run that ended before its last round: its file does not say why.
 var errEarly = errors.New("stopped, killed or failed")
 
-// follow shows the latest state.
-func (w *Watcher) follow(f *followed, over bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.rescue()
-	now := w.now()
-	p := f.progress()
-	w.runs, w.groups, w.late = []*Run{p}, nil, true
-	if !over {
-		w.update(p, now)
-		return
-	}
-	w.showLine(p, now, true)
-	w.draw(true)
+// follow shows the latest state of a run.
+func (w *Watcher) follow(p *Run, over bool) {
+	w.do(func(now time.Time) {
+		w.runs, w.groups, w.late = []*Run{p}, nil, true
+		if over {
+			w.showLine(p, now, true)
+			w.draw(true)
+		} else {
+			w.update(p, now)
+		}
+	})
 }
 
-// progress is the same as in Live, from the recorded times of rounds.
-func (f *followed) progress() *Run {
-	p := &Run{Ended: !f.Running, Planned: f.Planned, start: f.Updated, last: f.Updated}
-	if f.History == nil {
-		p.Run = compare.Run{History: &fedkit.History{}, Name: filepath.Base(f.path)}
-		p.last = f.start
-		if p.Ended {
-			p.err = errEarly
-		}
-		return p
+// runOf returns the progress of the run in a file, which is followed since start.
+func runOf(s *Status, path string, start time.Time) *Run {
+	p := &Run{Ended: !s.Running}
+	if s.History == nil {
+		p.Run, p.Planned, p.last = compare.Run{History: &fedkit.History{}, Name: filepath.Base(path)}, s.Planned, start
+	} else {
+		p.advance(s.History, s.Planned, s.Updated)
 	}
-	p.take(f.History, f.Planned, f.Updated)
-	p.earlier, p.seconds = took(f.History), f.pace()
-	if p.Ended && f.History.Stopped {
+	if p.Ended && (s.History == nil || s.History.Stopped) {
 		p.err = errEarly
 	}
 	return p

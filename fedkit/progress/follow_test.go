@@ -81,10 +81,10 @@ func TestFollow(t *testing.T) {
 // A file whose end is being written looks like one that is yet to begin: the earlier state stays.
 func TestFollowEnd(t *testing.T) {
 	h := &fedkit.History{Stopped: true}
-	f := &followed{}
-	for i, s := range []*Status{{Running: true}, {History: h, Running: true}, {Running: true}} {
-		if f.see(s); (f.History == h) != (i > 0) {
-			t.Errorf("look %d: %v", i+1, f.History)
+	var s *Status
+	for i, read := range []*Status{{Running: true}, {History: h, Running: true}, {Running: true}} {
+		if s = latest(s, read); (s.History == h) != (i > 0) {
+			t.Errorf("read %d: %v", i+1, s.History)
 		}
 	}
 }

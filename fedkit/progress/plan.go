@@ -17,51 +17,41 @@ type plan struct {
 
 // Plan implements study.PlanWatcher. The line is shown at once.
 func (w *Watcher) Plan(runs, stored int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.rescue()
-	w.plan = &plan{runs, stored, len(w.runs), w.now()}
-	w.showLine(nil, w.plan.start, runs == stored)
-	w.lineAt = w.after(w.plan.start, w.pause)
+	w.do(func(now time.Time) {
+		w.plan = &plan{runs, stored, len(w.runs), now}
+		w.showLine(nil, now, runs == stored)
+		w.lineAt = w.after(now, w.pause)
+	})
 }
 
-// progress counts the study's runs.
-func (s *plan) progress(all []*Run) (done, running, stopped, failed int, work float64) {
-	done, work = s.stored, 0
+// count counts the study's runs by their state, and the work done, in runs. Stored runs count as done.
+func (s *plan) count(all []*Run) (n map[string]int, work float64) {
+	n = map[string]int{done: s.stored}
 	for _, p := range all[s.before:] {
-		switch {
-		case !p.Ended:
-			running++
+		n[p.state()]++
+		if p.Ended {
+			work++
+		} else {
 			work += float64(p.round) / float64(max(1, p.Planned))
-			continue
-		case p.stopped():
-			stopped++
-		case p.failed():
-			failed++
-		default:
-			done++
 		}
-		work++
 	}
-	return done, running, stopped, failed, work
+	return n, work
 }
 
 // over reports whether no run is left to watch: all have ended, or nothing goes on after a stop.
 func (s *plan) over(all []*Run) bool {
-	done, running, stopped, failed, _ := s.progress(all)
-	return running == 0 && (stopped > 0 || done+failed >= s.runs)
+	n, _ := s.count(all)
+	return n[running] == 0 && (n[stopped] > 0 || n[done]+n[failed] >= s.runs)
 }
 
-// line writes the progress. Stored runs count as done.
+// line writes the progress.
 func (s *plan) line(all []*Run, now time.Time) string {
-	done, running, stopped, failed, work := s.progress(all)
-	text := fmt.Sprintf("%d of %d done", done, s.runs)
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{running, "running"}, {stopped, "stopped"}, {failed, "failed"}, {s.stored, "stored"}} {
-		if c.n > 0 {
-			text += fmt.Sprintf(", %d %s", c.n, c.what)
+	n, work := s.count(all)
+	text := fmt.Sprintf("%d of %d done", n[done], s.runs)
+	n["stored"] = s.stored
+	for _, what := range []string{running, stopped, failed, "stored"} {
+		if n[what] > 0 {
+			text += fmt.Sprintf(", %d %s", n[what], what)
 		}
 	}
 	elapsed, left := now.Sub(s.start).Seconds(), float64(s.runs-s.stored)-work

@@ -2,7 +2,6 @@ package progress
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,11 +25,11 @@ func TestStudy(t *testing.T) {
 	}
 	// One run and a quarter of another took 20 s: the remaining 4.75 take 76 s.
 	want := "5 of 10 done, 1 running, 4 stored, 76 s left\nFedAvg  █████░"
-	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, want) || strings.Count(s, "\n") != 1 {
+	if s := l.text(); !strings.HasPrefix(s, want) || strings.Count(s, "\n") != 1 {
 		t.Errorf("%q, want %q", s, want)
 	}
 	l.Done(two, errors.New("out of memory"))
-	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") || !strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39") {
+	if s := l.text(); !strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") || !strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39") {
 		t.Errorf("%q", s)
 	}
 	for seed := range uint64(4) {
@@ -57,7 +56,7 @@ func TestAfterStudy(t *testing.T) {
 	l.Plan(1, 0)
 	play(l, out.clock, with(0, 0.1), time.Second, nil)
 	play(l, out.clock, with(1, 0.1), time.Second, nil)
-	if s := plain(l.lines(l.now())); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
+	if s := l.text(); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
 		t.Errorf("%q", s)
 	}
 }
@@ -81,7 +80,7 @@ func TestStudyStopped(t *testing.T) {
 	if l.Done(b, nil); !final() {
 		t.Error("no final figure")
 	}
-	if s := plain(l.lines(l.now())); s != "0 of 10 done, 2 stopped, in 0 s" {
+	if s := l.text(); s != "0 of 10 done, 2 stopped, in 0 s" {
 		t.Errorf("%q", s)
 	}
 	l, out, _ = fakeWatcher()
@@ -91,7 +90,7 @@ func TestStudyStopped(t *testing.T) {
 	}
 }
 
-// Outside a notebook the line counts runs too.
+// Outside a notebook the line counts runs too, and a failure has a line of its own.
 func TestStudyInTerminal(t *testing.T) {
 	l, out, log := fakeWatcher()
 	l.notebook, l.terminal = false, true
@@ -100,11 +99,7 @@ func TestStudyInTerminal(t *testing.T) {
 	if s := plain(log.String()); s != "\r\x1b[K1 of 2 done, 1 stored\r\x1b[K1 of 2 done, 1 running, 1 stored, 0 s left\r\x1b[K2 of 2 done, 1 stored, in 1 s\n" {
 		t.Errorf("%q", s)
 	}
-}
-
-// Outside a notebook a failure has a line of its own.
-func TestStudyFails(t *testing.T) {
-	l, _, log := fakeWatcher()
+	l, _, log = fakeWatcher()
 	l.notebook = false
 	l.Plan(3, 0)
 	l.Done(with(0, 0.1), errors.New("out of memory"))
@@ -121,21 +116,5 @@ func TestRoundsAreForgotten(t *testing.T) {
 	play(l, out.clock, h, time.Second, nil)
 	if len(l.runs[0].History.Rounds) != 0 || len(h.Rounds) != 2 {
 		t.Error("rounds are kept, or taken from the caller")
-	}
-}
-
-// One update of a study of 500 runs, 100 configurations with 5 seeds, as another run goes on.
-func BenchmarkStudy(b *testing.B) {
-	l, out, _ := fakeWatcher()
-	l.Plan(1000, 0)
-	for i := range 500 {
-		h := steady(30)
-		h.Name, h.Seed, h.Config = fmt.Sprint("method ", i%100), uint64(i), with(uint64(i), 0.1).Config
-		play(l, out.clock, h, 0, nil)
-	}
-	h := steady(30)
-	for b.Loop() {
-		l.lineAt, l.figureAt = time.Time{}, time.Time{}
-		l.Round(h, 30)
 	}
 }

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,7 @@ type Watcher struct {
 	groups           []*compare.Group // of runs; reset when a run begins or ends
 	plan             *plan            // of a study, nil without one
 	lineAt, figureAt time.Time        // no update before these times
-	said             string           // the line that is shown
+	shown            string           // the line
 	late             bool             // the figure is a round behind
 	ticking          bool
 	complained       bool
@@ -61,121 +62,96 @@ type Watcher struct {
 // began: from time to time in a notebook, and at the end, with final set, anywhere. An error or panic of figure is printed once
 // on standard error, and never stops a run.
 func New(figure func(runs []*Run, final bool) error) *Watcher {
+	terminal := int(os.Stderr.Fd())
 	w := &Watcher{figure: figure, now: time.Now, log: os.Stderr, notebook: display.InNotebook(), pause: linePause, tick: linePause / 2,
-		line: new(display.Output).Text, terminal: term.IsTerminal(int(os.Stderr.Fd())), width: columnsOfTerminal}
+		line: new(display.Output).Text, terminal: term.IsTerminal(terminal), width: func() int {
+			columns, _, _ := term.GetSize(terminal)
+			return columns
+		}}
 	if !w.notebook && !w.terminal {
 		w.pause = logPause
 	}
 	return w
 }
 
-// columnsOfTerminal returns the width of the terminal that standard error is, 0 if it is unknown.
-func columnsOfTerminal() int {
-	columns, _, err := term.GetSize(int(os.Stderr.Fd()))
-	if err != nil {
-		return 0
-	}
-	return columns
+// do runs f with the time, while no other update goes on. A panic of the figure does not reach the run.
+func (w *Watcher) do(f func(now time.Time)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.complain(display.Try(func() error {
+		f(w.now())
+		return nil
+	}))
 }
 
 // Start is called before the first round: see fedkit.Watcher. In a log, which keeps every line, the first one comes later.
 func (w *Watcher) Start(h *fedkit.History, of int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.rescue()
-	now := w.now()
-	p := w.run(h)
-	p.begin(h, of, now)
-	w.late = w.late || p.round > 0
-	if w.notebook || w.terminal {
-		w.update(p, now)
-	}
-	if !w.ticking && w.tick > 0 {
-		w.ticking = true
-		go func() {
-			for w.lookAfter() {
-				time.Sleep(w.tick)
-			}
-		}()
-	}
+	w.do(func(now time.Time) {
+		p := w.run(h)
+		p.begin(h, of, now)
+		w.late = w.late || p.round > 0
+		if w.notebook || w.terminal {
+			w.update(p, now)
+		}
+		if !w.ticking && w.tick > 0 {
+			w.ticking = true
+			go func() {
+				for w.refresh() {
+					time.Sleep(w.tick)
+				}
+			}()
+		}
+	})
 }
 
-// lookAfter refreshes what is shown when it is due, since rounds may take long. It returns false if no run is active.
-func (w *Watcher) lookAfter() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.rescue()
-	w.ticking = false // also if it panics
-	for _, p := range slices.Backward(w.runs) {
-		if !p.Ended {
-			w.update(p, w.now())
-			w.ticking = true
-			break
+// refresh updates what is shown when it is due, since rounds may take long. It returns false if no run is active.
+func (w *Watcher) refresh() (ticking bool) {
+	w.do(func(now time.Time) {
+		w.ticking = false // also if it panics
+		for _, p := range slices.Backward(w.runs) {
+			if !p.Ended {
+				w.update(p, now)
+				w.ticking = true
+				break
+			}
 		}
-	}
-	return w.ticking
+		ticking = w.ticking
+	})
+	return ticking
 }
 
 // Round implements fedkit.Watcher.
 func (w *Watcher) Round(h *fedkit.History, of int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.rescue()
 	if h == nil {
 		return
 	}
-	now := w.now()
-	p := w.run(h)
-	p.advance(h, of, now)
-	w.late = true
-	w.update(p, now)
-}
-
-// update shows the line, and in a notebook the figure, when they are due.
-func (w *Watcher) update(p *Run, now time.Time) {
-	if now.Before(w.lineAt) {
-		return
-	}
-	w.showLine(p, now, false)
-	w.lineAt = w.after(now, w.pause)
-	if !w.notebook || !w.late || now.Before(w.figureAt) {
-		return
-	}
-	w.draw(false)
-	w.figureAt = w.after(now, figurePause)
+	w.do(func(now time.Time) {
+		p := w.run(h)
+		p.advance(h, of, now)
+		w.late = true
+		w.update(p, now)
+	})
 }
 
 // Done implements fedkit.Watcher.
 func (w *Watcher) Done(h *fedkit.History, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.rescue()
-	if h == nil {
-		h = &fedkit.History{Name: "run"}
-	}
-	now := w.now()
-	p := w.run(h)
-	p.Follow(h)
-	p.Ended, p.err, p.last = true, err, now
-	w.groups = nil
-	if r := h.Last(); r != nil {
-		p.round = r.Round // also if a checkpoint had it
-	}
-	if p.start.IsZero() {
-		p.start = now
-	}
-	p.forget()
-	if w.plan != nil && p.failed() && !w.notebook { // a notebook lists it
-		w.tellApart()
-		w.print(p.line(now), "\n")
-	}
-	if w.plan != nil && !w.plan.over(w.runs) {
-		w.update(p, now)
-		return
-	}
-	w.lineAt, w.figureAt = time.Time{}, time.Time{}
-	w.showLine(p, now, true)
-	w.draw(true)
+	h = cmp.Or(h, &fedkit.History{Name: "run"})
+	w.do(func(now time.Time) {
+		p := w.run(h)
+		p.end(h, err, now)
+		w.groups = nil
+		if w.plan != nil && p.state() == failed && !w.notebook { // a notebook lists it
+			w.tellApart()
+			w.print(p.line(now), true)
+		}
+		if w.plan != nil && !w.plan.over(w.runs) {
+			w.update(p, now)
+			return
+		}
+		w.lineAt, w.figureAt = time.Time{}, time.Time{}
+		w.showLine(p, now, true)
+		w.draw(true)
+	})
 }
 
 // run returns the progress of the run with this history.
@@ -193,52 +169,62 @@ func (w *Watcher) run(h *fedkit.History) *Run {
 	return p
 }
 
+// update shows the line, and in a notebook the figure, when they are due.
+func (w *Watcher) update(p *Run, now time.Time) {
+	if now.Before(w.lineAt) {
+		return
+	}
+	w.showLine(p, now, false)
+	w.lineAt = w.after(now, w.pause)
+	if !w.notebook || !w.late || now.Before(w.figureAt) {
+		return
+	}
+	w.draw(false)
+	w.figureAt = w.after(now, figurePause)
+}
+
 // after returns the time of the next update. A slow update, because the notebook is slow, delays it.
 func (w *Watcher) after(begin time.Time, pause time.Duration) time.Time {
 	end := w.now()
 	return end.Add(max(pause, costShare*end.Sub(begin)))
 }
 
-// showLine shows the state of a run; final means that no run is active.
+// showLine shows the state of a run, or of the study; final means that no run is active.
 func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
 	w.tellApart()
-	text := w.headline(p, now)
+	var text string
 	switch {
 	case w.notebook:
 		text = w.lines(now)
-	case w.terminal && !(final && w.plan == nil && p.failed()): // why a run failed is left whole
+	case w.plan != nil:
+		text = w.plan.line(w.runs, now)
+	default:
+		text = p.line(now)
+	}
+	if whole := final && w.plan == nil && p.state() == failed; w.terminal && !whole {
 		text = fit(text, w.width()-1)
 	}
-	if text == w.said && !final {
+	if text == w.shown && !final {
 		return
 	}
-	w.said = text
-	switch {
-	case w.notebook:
+	w.shown = text
+	if w.notebook {
 		w.complain(w.line(text, final))
-	case final:
-		w.print(text, "\n")
-	default:
-		w.print(text, "")
+	} else {
+		w.print(text, final)
 	}
 }
 
-// print writes a line to the log. On a terminal, a line without an end is overwritten by the next.
-func (w *Watcher) print(line, end string) {
+// print writes a line to the log. On a terminal, the next line overwrites one that is not final.
+func (w *Watcher) print(line string, final bool) {
 	line = text.Lines(line)
 	if w.terminal {
-		fmt.Fprintf(w.log, "\r\x1b[K%s%s", line, end)
-	} else {
-		fmt.Fprintln(w.log, line)
+		line = "\r\x1b[K" + line
 	}
-}
-
-// headline is the single line of a terminal: of the study if there is one, else of the run.
-func (w *Watcher) headline(p *Run, now time.Time) string {
-	if w.plan != nil {
-		return w.plan.line(w.runs, now)
+	if final || !w.terminal {
+		line += "\n"
 	}
-	return p.line(now)
+	fmt.Fprint(w.log, line)
 }
 
 // tellApart labels the runs as in the figure.
@@ -267,7 +253,7 @@ func (w *Watcher) lines(now time.Time) string {
 		switch {
 		case !p.Ended:
 			on = append(on, p.line(now))
-		case w.plan == nil || p.failed():
+		case w.plan == nil || p.state() == failed:
 			over = append(over, p.line(now))
 		}
 	}
@@ -291,12 +277,5 @@ func (w *Watcher) complain(err error) {
 	if err != nil && !w.complained {
 		w.complained = true
 		fmt.Fprintf(w.log, "%sprogress: %v\n", display.ErrorPrefix, err)
-	}
-}
-
-// rescue keeps a panic of the figure away from the run.
-func (w *Watcher) rescue() {
-	if p := recover(); p != nil {
-		w.complain(fmt.Errorf("could not be drawn: %v", p))
 	}
 }

@@ -107,6 +107,9 @@ func with(seed uint64, lr float64) *fedkit.History {
 // plain has usual spaces for those that keep a number and its unit on one line.
 func plain(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 
+// text is what a watcher shows in a notebook.
+func (w *Watcher) text() string { return plain(w.lines(w.now())) }
+
 func TestInNotebook(t *testing.T) {
 	l, out, log := fakeWatcher()
 	play(l, out.clock, steady(500), 10*time.Millisecond, nil) // 5 s in all
@@ -141,10 +144,10 @@ func TestInNotebook(t *testing.T) {
 		}
 	}
 	lines := out.of("line")
-	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "10 ms/round") || !strings.Contains(s, " left") {
+	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "250 ms/round") || !strings.Contains(s, " left") {
 		t.Errorf("half way: %s", s)
 	}
-	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 5.24 s · accuracy ") {
+	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy ") {
 		t.Errorf("at the end: %s", s)
 	}
 	if !lines[len(lines)-1].final || lines[0].final || log.Len() > 0 {
@@ -158,12 +161,37 @@ func TestLinesOfRuns(t *testing.T) {
 		play(l, out.clock, steady(20), time.Second, nil)
 	}
 	play(l, out.clock, history("FedProx", slices.Repeat([]float64{0.5}, 20)...), time.Second, context.Canceled)
-	last := plain(l.lines(l.now()))
+	last := l.text()
 	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
 		t.Errorf("lines:\n%s", last)
 	}
 	if m := out.of("figure"); m[len(m)-1].runs != 4 {
 		t.Errorf("a figure of %d runs", m[len(m)-1].runs)
+	}
+}
+
+// What is said of a run that is over: losses with a true minus and a power of ten, both models' accuracy, why it failed.
+func TestLineOfARun(t *testing.T) {
+	of := func(change func(r *fedkit.Record)) *fedkit.History {
+		h := history("FedAvg", 0.6)
+		change(&h.Rounds[0])
+		return h
+	}
+	loss := func(v fedkit.Float) *fedkit.History { return of(func(r *fedkit.Record) { r.Global.Loss = v }) }
+	both := of(func(r *fedkit.Record) { r.Personal, r.Scores = true, []fedkit.Score{{Accuracy: 0.85, Examples: 1}} })
+	stopped := history("FedAvg", 0.1, 0.2)
+	stopped.Stopped = true // of a checkpoint, before a further round
+	for want, h := range map[string]*fedkit.History{"loss −0.5": loss(-0.5), "loss 1.5×10⁻⁶": loss(1.5e-6), "loss 0": loss(fedkit.Float(math.Copysign(0, -1))),
+		"accuracy 60.0 % (clients' own 85.0 %) · loss 0.4": both, "FedAvg  ■ stopped after round 2 · accuracy 20.0 % · loss 0.8": stopped} {
+		l, _, _ := fakeWatcher()
+		if l.Done(h, nil); !strings.HasSuffix(l.text(), want) {
+			t.Errorf("%q, want %q", l.text(), want)
+		}
+	}
+	l, _, _ := fakeWatcher()
+	l.Done(history("early"), errors.New("no clients\nstack"))
+	if s := l.text(); s != "early  ✗ failed before round 1: no clients" {
+		t.Errorf("%q", s)
 	}
 }
 
@@ -173,50 +201,27 @@ func TestRunsAreToldApart(t *testing.T) {
 	for _, lr := range []float64{0.001, 0.1} {
 		play(l, out.clock, with(0, lr), time.Second, nil)
 	}
-	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
+	if s := l.text(); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
 		t.Errorf("lines:\n%s", s)
 	}
 }
 
-// A loss has a true minus, and a power of ten in place of an exponent.
-func TestNumbersOfALine(t *testing.T) {
-	for loss, want := range map[fedkit.Float]string{-0.5: "loss −0.5", 1.5e-6: "loss 1.5×10⁻⁶", fedkit.Float(math.Copysign(0, -1)): "loss 0"} {
-		l, out, _ := fakeWatcher()
-		h := history("FedAvg", 0.6)
-		h.Rounds[0].Global.Loss = loss
-		play(l, out.clock, h, time.Second, nil)
-		if s := plain(l.lines(l.now())); !strings.HasSuffix(s, want) {
-			t.Errorf("%q, want %q", s, want)
-		}
-	}
-}
-
-// A run with a global model and the clients' own shows the accuracy of both.
-func TestLineOfBothModels(t *testing.T) {
-	l, out, _ := fakeWatcher()
-	h := history("FedPRISM", 0.6)
-	h.Rounds[0].Personal, h.Rounds[0].Scores = true, []fedkit.Score{{Accuracy: 0.85, Examples: 1}}
-	play(l, out.clock, h, time.Second, nil)
-	if s := plain(l.lines(l.now())); !strings.Contains(s, "accuracy 60.0 % (clients' own 85.0 %) · loss 0.4") {
-		t.Errorf("%q", s)
-	}
-}
-
+// Mistakes of callers, outputs that fail and panics of the figure do not stop a run. The latter two are reported once.
 func TestFailures(t *testing.T) {
 	l, _, _ := fakeWatcher()
-	l.Done(history("early"), errors.New("no clients\nstack"))
-	if s := plain(l.lines(l.now())); s != "early  ✗ failed before round 1: no clients" {
-		t.Errorf("%q", s)
-	}
 	l.Round(nil, 3)
 	l.Done(nil, nil)
 	l.Round(&fedkit.History{}, 0)
-
-	l, out, log := fakeWatcher()
-	out.err = errors.New("pipe closed")
-	play(l, out.clock, history("x", 0.1, 0.2, 0.5), time.Second, nil)
-	if n := strings.Count(log.String(), "pipe closed"); n != 1 || !strings.HasPrefix(log.String(), display.ErrorPrefix+"progress: ") {
-		t.Errorf("said %d times", n)
+	for what, fail := range map[string]func(*Watcher, *fake){
+		"pipe closed":                            func(_ *Watcher, out *fake) { out.err = errors.New("pipe closed") },
+		"could not be drawn: index out of range": func(l *Watcher, _ *fake) { l.figure = func([]*Run, bool) error { panic("index out of range") } },
+	} {
+		l, out, log := fakeWatcher()
+		fail(l, out)
+		play(l, out.clock, steady(3), time.Second, nil)
+		if s := log.String(); s != display.ErrorPrefix+"progress: "+what+"\n" {
+			t.Errorf("%q", s)
+		}
 	}
 }
 
@@ -232,12 +237,7 @@ func TestStoppedRuns(t *testing.T) {
 	}
 	h.Stopped = true
 	l.Done(h, nil)
-	if s := plain(l.lines(l.now())); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
-		t.Errorf("%q", s)
-	}
-	l, _, _ = fakeWatcher()
-	l.Done(h, nil) // of a checkpoint, before a further round
-	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg  ■ stopped after round 2 · ") {
+	if s := l.text(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
 		t.Errorf("%q", s)
 	}
 }
@@ -277,16 +277,6 @@ func TestLineOfAnyName(t *testing.T) {
 	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Ended: true, err: errors.New("\x1bc")}
 	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// A panic of the figure is reported once, and the run goes on.
-func TestFigurePanics(t *testing.T) {
-	l, out, log := fakeWatcher()
-	l.figure = func([]*Run, bool) error { panic("index out of range") }
-	play(l, out.clock, steady(3), time.Second, nil)
-	if s := log.String(); s != display.ErrorPrefix+"progress: could not be drawn: index out of range\n" {
-		t.Errorf("%q", s)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestFromTheStart(t *testing.T) {
 	l.Start(h, 3)
 	for range 25 { // 2.5 s
 		*out.clock = out.clock.Add(100 * time.Millisecond)
-		l.lookAfter()
+		l.refresh()
 	}
 	lines := out.of("line")
 	if len(lines) < 12 || len(out.of("figure")) > 0 {
@@ -32,7 +32,7 @@ func TestFromTheStart(t *testing.T) {
 	h.Rounds = all[:1]
 	l.Round(h, 3)
 	*out.clock = out.clock.Add(1400 * time.Millisecond)
-	l.lookAfter()
+	l.refresh()
 	lines = out.of("line")
 	if got := lines[len(lines)-1].text; !strings.Contains(got, " round 1/3 · accuracy ") || !strings.HasSuffix(got, " · round 2 of 3 … 1.4 s") {
 		t.Errorf("in round 2: %q", got)
@@ -40,10 +40,10 @@ func TestFromTheStart(t *testing.T) {
 	h.Rounds = all
 	l.Round(h, 3)
 	l.Done(h, nil)
-	if got := plain(l.lines(l.now())); !strings.HasPrefix(got, "FedAvg  ✓ 3 rounds in 3.90 s") {
+	if got := l.text(); !strings.HasPrefix(got, "FedAvg  ✓ 3 rounds in 3.90 s") {
 		t.Errorf("the time before the first round counts: %q", got)
 	}
-	if l.lookAfter() {
+	if l.refresh() {
 		t.Error("no run goes on")
 	}
 }
@@ -108,20 +108,20 @@ func TestFromCheckpoint(t *testing.T) {
 	if figures := out.of("figure"); len(figures) != 1 || l.runs[0].Rounds != 6 {
 		t.Fatalf("%d figures, %d rounds", len(figures), l.runs[0].Rounds)
 	}
-	if got := plain(l.lines(l.now())); !strings.Contains(got, " round 6/10 · accuracy ") || !strings.Contains(got, " · 250 ms/round · 1 s left") {
+	if got := l.text(); !strings.Contains(got, " round 6/10 · accuracy ") || !strings.Contains(got, " · 250 ms/round · 1 s left") {
 		t.Errorf("at the start: %q", got)
 	}
 	h.Rounds = all
 	l.Round(h, 10)
 	l.Done(h, nil)
-	if got := plain(l.lines(l.now())); !strings.HasPrefix(got, "FedAvg  ✓ 10 rounds in 3.50 s (6 of them before) · accuracy ") {
+	if got := l.text(); !strings.HasPrefix(got, "FedAvg  ✓ 10 rounds in 3.50 s (6 of them before) · accuracy ") {
 		t.Errorf("at the end: %q", got)
 	}
 }
 
 func TestPace(t *testing.T) {
 	for s, want := range map[float64]string{0.00123: "1.23 ms/round", 0.0124: "12.4 ms/round", 0.999: "999 ms/round", 1.5: "1.50 s/round", 200: "3 min 20 s/round"} {
-		if got := plain(pace(s)); got != want {
+		if got := plain(perRound(s)); got != want {
 			t.Errorf("%v s: %q, want %q", s, got, want)
 		}
 	}

@@ -85,23 +85,11 @@ func (t *Table) Markdown() string {
 	if t.Err() != nil {
 		return ""
 	}
-	var b strings.Builder
-	for i, line := range t.full() {
-		for k, c := range line {
-			b.WriteString("| " + t.markdownCell(i, k, c) + " ")
-		}
-		b.WriteString("|\n")
-		if i == 0 {
-			for k := range line {
-				b.WriteString(map[bool]string{true: "| :-- ", false: "| --: "}[t.left(k)])
-			}
-			b.WriteString("|\n")
-		}
-	}
+	text := t.grid("| ", " | ", " |\n", t.sides("| :-- ", "| --: ")+"|\n", t.markdownCell)
 	if t.Note != "" {
-		b.WriteString("\n" + markdown.Replace(t.Note) + "\n")
+		text += "\n" + markdown.Replace(t.Note) + "\n"
 	}
-	return b.String()
+	return text
 }
 
 func (t *Table) markdownCell(line, column int, words string) string {
@@ -118,15 +106,39 @@ func (t *Table) markdownCell(line, column int, words string) string {
 var markdown = strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`,
 	">", `\>`, "[", `\[`, "]", `\]`, "~", `\~`, "$", `\$`)
 
-// full returns the lines, padded to the longest.
-func (t *Table) full() [][]string {
-	most := 1
+// columns returns the number of cells of the longest line.
+func (t *Table) columns() (n int) {
 	for _, line := range t.Lines {
-		most = max(most, len(line))
+		n = max(n, len(line))
 	}
-	all := make([][]string, len(t.Lines))
+	return max(n, 1)
+}
+
+// sides writes a word for each column that is set to the left, and another one for the others.
+func (t *Table) sides(left, right string) (words string) {
+	for k := range t.columns() {
+		if t.left(k) {
+			words += left
+		} else {
+			words += right
+		}
+	}
+	return words
+}
+
+// grid writes all lines, padded to the longest, with a rule below the header.
+func (t *Table) grid(begin, between, end, rule string, cell func(line, column int, words string) string) string {
+	var b strings.Builder
 	for i, line := range t.Lines {
-		all[i] = append(line[:len(line):len(line)], make([]string, most-len(line))...)
+		cells := make([]string, t.columns())
+		copy(cells, line)
+		for k, words := range cells {
+			cells[k] = cell(i, k, words)
+		}
+		b.WriteString(begin + strings.Join(cells, between) + end)
+		if i == 0 {
+			b.WriteString(rule)
+		}
 	}
-	return all
+	return b.String()
 }

@@ -9,34 +9,16 @@ func (t *Table) LaTeX() string {
 	if t.Err() != nil {
 		return ""
 	}
-	lines := t.full()
-	var b strings.Builder
-	b.WriteString("\\begin{tabular}{")
-	for k := range lines[0] {
-		b.WriteString(map[bool]string{true: "l", false: "r"}[t.left(k)])
-	}
-	b.WriteString("}\n\\toprule\n")
-	for i, line := range lines {
-		for k, c := range line {
-			if k > 0 {
-				b.WriteString(" & ")
-			}
-			words := latex(c)
-			if t.Bold[At{i, k}] {
-				words = `\textbf{` + words + "}"
-			}
-			b.WriteString(words)
+	text := "\\begin{tabular}{" + t.sides("l", "r") + "}\n\\toprule\n" + t.grid("", " & ", " \\\\\n", "\\midrule\n", func(line, column int, words string) string {
+		if t.Bold[At{line, column}] {
+			return `\textbf{` + latex(words) + "}"
 		}
-		b.WriteString(" \\\\\n")
-		if i == 0 {
-			b.WriteString("\\midrule\n")
-		}
-	}
-	b.WriteString("\\bottomrule\n\\end{tabular}\n")
+		return latex(words)
+	}) + "\\bottomrule\n\\end{tabular}\n"
 	if t.Note != "" {
-		b.WriteString("\\par\\smallskip{\\footnotesize " + latex(t.Note) + "\\par}\n")
+		text += "\\par\\smallskip{\\footnotesize " + latex(t.Note) + "\\par}\n"
 	}
-	return b.String()
+	return text
 }
 
 // latex escapes text for TeX. Groups keep commands apart from what follows, and a "[" or "*" at the beginning of a line from the

@@ -116,14 +116,9 @@ func (t *Table) String() string {
 	if err := t.Err(); err != nil {
 		return display.ErrorPrefix + text.Lines(err.Error()) + "\n"
 	}
-	var width []int
-	lines := t.starred()
-	t.align(lines, func(missing string) string { return strings.Repeat(" ", utf8.RuneCountInString(missing)) })
+	lines, width := t.aligned(t.starred, func(missing string) string { return strings.Repeat(" ", utf8.RuneCountInString(missing)) }), make([]int, t.columns())
 	for _, line := range lines {
 		for i, c := range line {
-			if i == len(width) {
-				width = append(width, 0)
-			}
 			width[i] = max(width[i], utf8.RuneCountInString(c))
 		}
 	}
@@ -148,33 +143,31 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// starred returns the lines without control codes, with a star after each bold cell, and a space after others of its column.
-func (t *Table) starred() [][]string {
-	bold := map[int]bool{}
-	for at, is := range t.Bold {
-		bold[at.Column] = bold[at.Column] || is
+// starred is a cell without control codes, with a star if it is bold, and a space if another of its column is.
+func (t *Table) starred(line, column int, words string) string {
+	words = text.Line(words)
+	if t.Bold[At{line, column}] {
+		return words + "*"
 	}
-	lines := make([][]string, len(t.Lines))
-	for i, line := range t.Lines {
-		lines[i] = slices.Clone(line)
-		for k, c := range line {
-			lines[i][k] = text.Line(c)
-			switch {
-			case t.Bold[At{i, k}]:
-				lines[i][k] += "*"
-			case bold[k]:
-				lines[i][k] += " "
-			}
+	for at, bold := range t.Bold {
+		if bold && at.Column == column {
+			return words + " "
 		}
 	}
-	return lines
+	return words
 }
 
-// align pads the cells of columns of numbers on the right, so that they line up at the decimal point. Blank returns a space as wide
-// as what a cell lacks of the longest one.
-func (t *Table) align(lines [][]string, blank func(missing string) string) {
+// aligned returns the cells, in columns of numbers padded on the right, so that they line up at the decimal point. Blank returns a space
+// as wide as what a cell lacks of the longest one.
+func (t *Table) aligned(cell func(line, column int, words string) string, blank func(missing string) string) [][]string {
+	lines := make([][]string, len(t.Lines))
+	for i, line := range t.Lines {
+		for k, words := range line {
+			lines[i] = append(lines[i], cell(i, k, words))
+		}
+	}
 	runes := utf8.RuneCountInString
-	for k := range slices.MaxFunc(t.Lines, func(a, b []string) int { return len(a) - len(b) }) {
+	for k := range t.columns() {
 		rests, longest := map[int]string{}, "" // by line
 		for i := 1; i < len(lines) && !t.left(k); i++ {
 			if k >= len(lines[i]) || strings.TrimSpace(lines[i][k]) == "" {
@@ -193,6 +186,7 @@ func (t *Table) align(lines [][]string, blank func(missing string) string) {
 			lines[i][k] += blank(string([]rune(longest)[runes(rest):]))
 		}
 	}
+	return lines
 }
 
 var whole = regexp.MustCompile(`^([<>] )?[+−-]?\d+`)
@@ -232,12 +226,7 @@ func (t *Table) HTML() string {
 	}
 	var b strings.Builder
 	b.WriteString("<table>\n")
-	lines := make([][]string, len(t.Lines))
-	for i, line := range t.Lines {
-		lines[i] = slices.Clone(line)
-	}
-	t.align(lines, wide)
-	for i, line := range lines {
+	for i, line := range t.aligned(func(_, _ int, words string) string { return words }, wide) {
 		b.WriteString(`<tr style="text-align:right">`) // most cells are numbers
 		for k, words := range line {
 			b.WriteString(t.htmlCell(i, k, words))

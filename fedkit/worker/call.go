@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -21,7 +21,7 @@ import (
 const (
 	whole        = 1 << 40   // bytes of results if all return
 	collectAfter = 192 << 20 // bytes that a worker may keep more before the garbage collector is run: it sees only small handles
-	mostLost     = 3         // workers that a call may cost
+	mostLost     = 3         // workers that a new program may cost
 )
 
 // small is how many bytes of results return with the answer; larger ones stay with the worker. Tests change it.
@@ -52,43 +52,38 @@ func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]en
 	return c.results(a)
 }
 
-// call is a call of a program, until nobody needs its results any more.
+// call is a call of a program, until its results are no longer needed.
 type call struct {
 	*device
 	request
 	program *xla.Program
-	again   sync.Mutex // one repetition at a time
-	at      *process   // keeps the results
+	shapes  []shapes.Shape // of the arguments
+	again   sync.Mutex     // one repetition at a time
+	at      *process       // keeps the results
 }
 
 // call prepares a call. The first argument, unless nil, is a result that a worker keeps.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
 	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1), Back: back}}}
-	var list []shapes.Shape
 	if first != nil {
-		list = append(list, first.shape)
 		c.add(first.shape, part{Name: first.name()})
 	}
 	for _, a := range arguments {
-		shape, err := c.argument(a)
-		if err != nil {
+		if err := c.argument(a); err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
 		}
-		list = append(list, shape)
 	}
-	source, err := p.Source(list)
+	source, err := p.Source(c.shapes)
+	for _, t := range p.Side() {
+		err = cmp.Or(err, c.argument(t))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
-	}
-	for _, t := range p.Side() {
-		if _, err := c.argument(t); err != nil {
-			return nil, fmt.Errorf("worker: %w", err)
-		}
 	}
 	c.frame.Program = source.Hash
 	c.objects = append(c.objects, object{source.Hash, func() ([]byte, error) { return source.Text, nil }})
 	for _, s := range source.Results {
-		c.want = append(c.want, result{Type: dtype(s.DType), Dims: s.Dimensions})
+		c.want = append(c.want, result{Type: s.DType, Dims: s.Dimensions})
 	}
 	c.size = keep(c.want, back)
 	return c, nil
@@ -96,41 +91,41 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 
 // add adds an argument to the frame.
 func (c *call) add(s shapes.Shape, parts ...part) {
-	c.frame.Args = append(c.frame.Args, arg{dtype(s.DType), slices.Clone(s.Dimensions), parts})
+	c.shapes = append(c.shapes, s)
+	c.frame.Args = append(c.frame.Args, arg{s.DType, slices.Clone(s.Dimensions), parts})
 }
 
 // argument adds an argument: one on the device is sent once, any other with the frame.
-func (c *call) argument(a any) (shape shapes.Shape, err error) {
-	t, known := a.(*tensors.Tensor)
+func (c *call) argument(a any) (err error) {
 	if rows, are := a.(engine.Rows); are {
 		return c.rows(rows)
 	}
-	if !known {
-		if t, err = tensors.FromAnyValue(a); err != nil {
-			return shape, err
-		}
-	}
+	t, known := a.(*tensors.Tensor)
 	if known && t.IsOnAnyDevice() {
 		name := c.valueOf(t).name
 		c.objects = append(c.objects, object{name, func() ([]byte, error) { return xla.HostBytes(t) }})
 		c.add(t.Shape(), part{Name: name})
-		return t.Shape(), nil
+		return nil
+	}
+	if !known {
+		if t, err = tensors.FromAnyValue(a); err != nil {
+			return err
+		}
 	}
 	b, err := xla.HostBytes(t)
 	c.frame.bytes = append(c.frame.bytes, b)
 	c.add(t.Shape(), part{Size: len(b)})
-	return t.Shape(), err
+	return err
 }
 
 // rows adds rows of a matrix, and sends equal ones once.
-func (c *call) rows(r engine.Rows) (shapes.Shape, error) {
-	shape := r.Of.Shape().Clone()
-	shape.Dimensions[0] = len(r.At)
+func (c *call) rows(r engine.Rows) error {
 	data, err := c.valueOf(r.Of).data()
 	if err != nil {
-		return shape, err
+		return err
 	}
-	size, seen, parts := len(data)/r.Of.Shape().Dim(0), map[string]int{}, make([]part, len(r.At))
+	shape, parts := r.Of.Shape().Clone(), make([]part, len(r.At))
+	size, seen := len(data)/shape.Dim(0), map[string]int{}
 	for i, at := range r.At {
 		row := data[at*size : (at+1)*size]
 		if parts[i].Like = seen[string(row)]; parts[i].Like == 0 {
@@ -138,81 +133,78 @@ func (c *call) rows(r engine.Rows) (shapes.Shape, error) {
 			c.frame.bytes = append(c.frame.bytes, row)
 		}
 	}
+	shape.Dimensions[0] = len(r.At)
 	c.add(shape, parts...)
-	return shape, nil
+	return nil
 }
 
 // do gives the call to one worker after the other until one has answered; the last is this process.
 func (c *call) do(ctx context.Context) (answer, error) {
-	return c.try(ctx, func() (*process, error) { return c.take(ctx) }, func(p *process) {
-		c.at = p
-		c.seats <- p
+	return c.try(ctx, func() (p *process, err error) {
+		if p, err = c.take(ctx); err == nil {
+			c.at = p
+		}
+		return p, err
 	})
 }
 
-// trial admits calls of a new program one at a time, until one was answered: a program that brings workers down costs no more of them
-// than one call does.
+// trial is what is known of a program. Until one of its calls was answered, they go one at a time: a program that brings workers down
+// costs no more of them than one call does.
 type trial struct {
-	alone chan struct{} // a token for the one call that is admitted; closed at the end
-	err   error         // at the end, why the program is not run again
+	known, tried bool  // one was answered; one is on its way
+	err          error // why the program is not run again
+}
+
+// admit waits until a call may go, and reports whether its program is not known yet.
+func (c *call) admit(ctx context.Context) (t *trial, first bool, err error) {
+	waited := c.wait(ctx, func() bool {
+		if t = c.trials[c.frame.Program]; t == nil {
+			t = new(trial)
+			c.trials[c.frame.Program] = t
+		}
+		switch {
+		case t.known, t.err != nil:
+			err = t.err
+			return true
+		case t.tried:
+			return false
+		}
+		t.tried, first = true, true
+		return true
+	})
+	return t, first, cmp.Or(err, waited)
 }
 
 // try asks the workers that at returns, until one has answered or too many were lost: this process is not the next to try it.
-func (c *call) try(ctx context.Context, at func() (*process, error), asked func(*process)) (a answer, err error) {
-	t := &trial{alone: make(chan struct{}, 1)}
-	t.alone <- struct{}{}
-	v, _ := c.tried.LoadOrStore(c.frame.Program, t)
-	t = v.(*trial)
-	first, most := false, mostLost
-	select {
-	case _, first = <-t.alone:
-	case <-ctx.Done():
-		return a, ctx.Err()
+func (c *call) try(ctx context.Context, at func() (*process, error)) (a answer, err error) {
+	t, first, err := c.admit(ctx)
+	if err != nil {
+		return a, err
 	}
-	switch {
-	case t.err != nil:
-		return a, t.err
-	case first:
-		if len(c.all) > 1 {
-			most = min(most, len(c.all))
-		}
-		defer func() {
-			if err == nil || t.err != nil {
-				close(t.alone)
-			} else {
-				t.alone <- struct{}{}
-			}
-		}()
+	most, blame := 2*mostLost, error(nil) // half of them may be lost to a new program of another call
+	if first {
+		most = min(mostLost, max(2, len(c.all)))
+		defer func() { c.change(func() { t.known, t.tried, t.err = err == nil, false, blame }) }()
 	}
-	for lost := []string(nil); ; {
+	var lost []string
+	for len(lost) < most {
 		p, err := at()
 		if err != nil {
 			return a, err
 		}
-		if first {
-			p.trying.Add(1)
-		}
 		a, err = p.ask(ctx, &c.request)
-		asked(p)
-		if first && !errors.Is(err, errLost) {
-			p.trying.Add(-1)
-		}
+		c.change(func() { p.given-- })
 		switch {
 		case err == nil:
 			return a, nil
 		case !errors.Is(err, errLost):
 			return a, fmt.Errorf("worker: %v: %w", c.program, err)
-		case errors.Is(err, errClosed), !first && p.trying.Load() > 0: // a new program is blamed
-			continue
-		}
-		if lost = append(lost, err.Error()); len(lost) >= most {
-			err = fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
-			if first {
-				t.err = err
-			}
-			return a, err
+		case !errors.Is(err, errClosed):
+			lost = append(lost, err.Error())
 		}
 	}
+	blame = fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
+	return a, blame
 }
 
 // results returns tensors for what came with the answer, and handles for what the worker keeps.
@@ -222,8 +214,8 @@ func (c *call) results(a answer) (values []engine.Value, err error) {
 			values = append(values, c.keep(i))
 			continue
 		}
-		n := xla.Bytes(dtypes.DType(r.Type), r.Dims)
-		t, err := xla.FromBytes(a.data[:n], dtypes.DType(r.Type), r.Dims)
+		n := xla.Bytes(r.Type, r.Dims)
+		t, err := xla.FromBytes(a.data[:n], r.Type, r.Dims)
 		if err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
 		}
@@ -233,35 +225,12 @@ func (c *call) results(a answer) (values []engine.Value, err error) {
 	return values, nil
 }
 
-// take waits for a worker that has room for a call. Its seat is to be given back.
-func (w *Workers) take(ctx context.Context) (*process, error) {
-	for {
-		if w.left.Load() == 0 {
-			if err := w.join(); err != nil {
-				select {
-				case w.seats <- w.all[0]: // others wait too
-				default:
-				}
-				return nil, err
-			}
-		}
-		select {
-		case p := <-w.seats:
-			if p.ctx.Err() == nil {
-				return p, nil
-			}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
 // drop lets all workers forget what no longer is.
 func (w *Workers) drop(name string) {
-	for _, p := range append(w.all[:len(w.all):len(w.all)], w.joined.Load()) {
-		if p != nil {
-			p.drop(name)
-		}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range slices.Concat(w.all, w.self) {
+		p.drop(name)
 	}
 }
 
@@ -297,7 +266,7 @@ type kept struct {
 
 // keep returns a result that the worker keeps until it is freed, fetched or garbage.
 func (c *call) keep(i int) *kept {
-	k := &kept{call: c, index: i, shape: shapes.Make(dtypes.DType(c.want[i].Type), c.want[i].Dims...)}
+	k := &kept{call: c, index: i, shape: shapes.Make(c.want[i].Type, c.want[i].Dims...)}
 	runtime.AddCleanup(k, c.Workers.drop, k.name())
 	if c.kept.Add(int64(k.shape.ByteSize())) > int64(max(1, c.Workers.Concurrency()))*collectAfter {
 		c.kept.Store(0)
@@ -357,7 +326,7 @@ func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.try(k.ctx, k.holder, func(*process) {})
+	a, err := c.try(k.ctx, k.holder)
 	if err != nil {
 		return nil, err
 	}
@@ -373,5 +342,6 @@ func (c *call) holder() (*process, error) {
 			return nil, err
 		}
 	}
+	c.change(func() { c.at.given++ })
 	return c.at, nil
 }

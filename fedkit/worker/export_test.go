@@ -13,7 +13,7 @@ func KeepAll() { small = 0 }
 // Restartable says whether this program calls Main.
 func Restartable(is bool) { restartable = is }
 
-// Silence is how long a worker that had a call may give no sign of life, until the function that it returns is called.
+// Silence is how long a worker that had a call may send nothing, until the function that it returns is called.
 func Silence(d time.Duration) (mend func()) {
 	before := silence
 	silence = d
@@ -24,7 +24,7 @@ func Silence(d time.Duration) (mend func()) {
 func Received(b []byte) (size uint64, failed bool, err error) {
 	f, size, err := receive(bytes.NewReader(b))
 	if err == nil {
-		err = f.check([]result{{Type: dtype(dtypes.Float32), Dims: []int{}}, {Type: dtype(dtypes.Float32), Dims: []int{2, 2}, Kept: true}}, 4, size)
+		err = f.check([]result{{Type: dtypes.Float32, Dims: []int{}}, {Type: dtypes.Float32, Dims: []int{2, 2}, Kept: true}}, 4, size)
 	}
 	return size, f != nil && f.Error != "", err
 }

@@ -89,11 +89,11 @@ func received(results string) error {
 
 // Answers with other results than those that were asked for are refused.
 func TestReceived(t *testing.T) {
-	const number, matrix = `{"Type":11,"Dims":[]}`, `{"Type":11,"Dims":[2,2],"Kept":true}`
+	const number, matrix = `{"Type":"Float32","Dims":[]}`, `{"Type":"Float32","Dims":[2,2],"Kept":true}`
 	expect.OK(t, received(number+","+matrix))
 	for _, results := range []string{"", number, number + "," + matrix + "," + number, matrix + "," + number, number + "," + number,
-		`{"Type":4,"Dims":[]},` + matrix, `{"Type":11,"Dims":[1]},` + matrix, `{"Type":11,"Dims":[],"Kept":true},` + matrix,
-		number + `,{"Type":11,"Dims":[4],"Kept":true}`, number + `,{"Type":11,"Dims":[-2,-2],"Kept":true}`} {
+		`{"Type":"Int32","Dims":[]},` + matrix, `{"Type":"Float32","Dims":[1]},` + matrix, `{"Type":"Float32","Dims":[],"Kept":true},` + matrix,
+		number + `,{"Type":"Float32","Dims":[4],"Kept":true}`, number + `,{"Type":"Float32","Dims":[-2,-2],"Kept":true}`} {
 		expect.Error(t, "it answered [")(received(results))
 	}
 	for _, results := range []string{"1", `{"Type":1.5}`, `{"Dims":[1e99]}`} {
@@ -103,7 +103,7 @@ func TestReceived(t *testing.T) {
 
 // Whatever is received is an answer of the right size, an error, or refused.
 func FuzzReceived(f *testing.F) {
-	for _, head := range []string{`{"ID":1,"Results":[{"Type":11,"Dims":[]},{"Type":11,"Dims":[2,2],"Kept":true}]}`, `{"ID":1,"Error":"no"}`, `[]`} {
+	for _, head := range []string{`{"ID":1,"Results":[{"Type":"Float32","Dims":[]},{"Type":"Float32","Dims":[2,2],"Kept":true}]}`, `{"ID":1,"Error":"no"}`, `[]`} {
 		f.Add(raw(len(head), 4, head))
 	}
 	f.Add(raw(1<<40, 1<<62, "{"))

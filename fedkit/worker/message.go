@@ -15,9 +15,9 @@ import (
 )
 
 // magic is the first line of a worker, with the version of its messages.
-const magic = "fedkit-worker 5\n"
+const magic = "fedkit-worker 6\n"
 
-// frame is a message: the lengths of its head and its bytes, the head in JSON, and the bytes. One without anything is a sign of life.
+// frame is a message: the lengths of its head and its bytes, the head in JSON, and the bytes. One without anything is a heartbeat.
 type frame struct {
 	ID    uint64   `json:",omitempty"` // of a call and of its answer
 	bytes [][]byte // for the head's Store, the parts without names, or the results that are not kept
@@ -42,14 +42,9 @@ type hello struct {
 	Kind  Kind
 }
 
-// dtype is a type of numbers, which JSON has as a number itself.
-type dtype dtypes.DType
-
-func (d dtype) String() string { return dtypes.DType(d).String() }
-
 // arg is an argument: the bytes of its parts, one after the other.
 type arg struct {
-	Type  dtype
+	Type  dtypes.DType
 	Dims  []int
 	Parts []part
 }
@@ -63,7 +58,7 @@ type part struct {
 
 // result is a result of a program, kept by the worker as its resultName or among the bytes.
 type result struct {
-	Type dtype
+	Type dtypes.DType
 	Dims []int
 	Kept bool
 }
@@ -74,7 +69,7 @@ func resultName(call uint64, i int) string { return fmt.Sprint(call, "/", i) }
 func keep(results []result, back int) (size int) {
 	for i := range results {
 		r := &results[i]
-		if n := xla.Bytes(dtypes.DType(r.Type), r.Dims); n > back-size {
+		if n := xla.Bytes(r.Type, r.Dims); n > back-size {
 			r.Kept = true
 		} else {
 			size += n
@@ -129,7 +124,7 @@ func (s *sender) send(frames ...*frame) error {
 
 var errFrame = errors.New("not a message of fedkit")
 
-// receive reads a frame, but for the bytes that follow it: so many.
+// receive reads a frame, and returns how many bytes follow it.
 func receive(from io.Reader) (f *frame, size uint64, err error) {
 	var lengths [16]byte
 	if _, err := io.ReadFull(from, lengths[:]); err != nil {

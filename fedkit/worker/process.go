@@ -23,32 +23,32 @@ var (
 	errClosed = errors.New("it was closed")
 )
 
-// silence is how long a worker that had a call may give no sign of life. Tests shorten it.
+// silence is how long a worker that had a call may send nothing. Tests shorten it.
 var silence = 30 * time.Second
 
 // process is a worker, as this process sees it.
 type process struct {
-	name    string
-	ctx     context.Context // until it is lost, whose cause says why
-	lose    context.CancelCauseFunc
-	ended   chan struct{} // closed once its process has ended
-	hello   *hello
-	ready   chan struct{} // closed once hello is there
-	life    *time.Timer   // loses it, once it had a call and was silent for so long
-	silence time.Duration
-	used    atomic.Bool // it had a call
+	name     string
+	ctx      context.Context // until it is lost, whose cause says why
+	lose     context.CancelCauseFunc
+	ended    chan struct{} // closed once its process has ended
+	hello    *hello
+	ready    chan struct{} // closed once hello is there
+	watchdog *time.Timer   // loses it, once it had a call and was silent for so long
+	silence  time.Duration
+	used     atomic.Bool // it had a call
+	given    int         // calls that it has, guarded by the mutex of Workers
 
-	trying atomic.Int32 // calls of programs that nobody has answered yet, also once it is lost
-	out    sender
+	out sender
 
-	sending chan struct{} // has room for who sends: what is stored goes before the calls that need it
-	has     map[string]bool
+	queue chan *request // calls to send
+	has   map[string]bool
 
 	mu      sync.Mutex
 	waiting map[uint64]*request
 	drops   []string // what it is told to drop with the next call
 	line    []byte   // of standard error, unfinished
-	said    []string // the last lines of it
+	tail    []string // the last lines of it
 }
 
 // request is a call and the answer that it needs.
@@ -69,6 +69,7 @@ type object struct {
 type answer struct {
 	*frame
 	data []byte
+	err  error
 }
 
 // begin starts a command that becomes a worker until ctx is done. It has no terminal, on which it could ask for a password.
@@ -99,10 +100,10 @@ func begin(ctx context.Context, name string, cmd *exec.Cmd) (*process, error) {
 }
 
 func newProcess(ctx context.Context, name string) *process {
-	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), sending: make(chan struct{}, 1), has: map[string]bool{}, waiting: map[uint64]*request{}}
+	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), queue: make(chan *request), has: map[string]bool{}, waiting: map[uint64]*request{}}
 	p.ctx, p.lose = context.WithCancelCause(ctx)
-	p.life = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", p.silence)) })
-	p.life.Stop()
+	p.watchdog = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", p.silence)) })
+	p.watchdog.Stop()
 	return p
 }
 
@@ -110,6 +111,7 @@ func newProcess(ctx context.Context, name string) *process {
 func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 	p.out.to = bufio.NewWriterSize(in, buffer)
 	context.AfterFunc(p.ctx, func() { _ = in.Close() }) // which ends it, wherever it is
+	go p.write()
 	err := p.read(bufio.NewReaderSize(out, buffer))
 	if !errors.Is(err, io.EOF) {
 		p.lose(err)
@@ -122,15 +124,15 @@ func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 		_, _ = p.Write([]byte("\n"))
 	}
 	p.mu.Lock()
-	if p.hello == nil && p.said != nil {
-		err = fmt.Errorf("%w: %s", err, strings.Join(p.said, "; "))
+	if p.hello == nil && p.tail != nil {
+		err = fmt.Errorf("%w: %s", err, strings.Join(p.tail, "; "))
 	}
 	p.mu.Unlock()
 	p.lose(err)
 	close(p.ended)
 }
 
-// living notes signs of life.
+// living notes that the worker sends something: data, or a heartbeat.
 type living struct {
 	io.Reader
 	*process
@@ -138,7 +140,7 @@ type living struct {
 
 func (l living) Read(b []byte) (int, error) {
 	if l.used.Load() {
-		l.life.Reset(l.silence)
+		l.watchdog.Reset(l.silence)
 	}
 	return l.Reader.Read(b)
 }
@@ -153,9 +155,9 @@ func (p *process) Write(b []byte) (int, error) {
 		if !whole && len(line) < buffer {
 			return len(b), nil
 		}
-		said := text.Lines(strings.TrimRight(string(line), "\r"))
-		p.said, p.line = append(p.said[max(0, len(p.said)-4):], said), rest
-		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimRight(said, "\n"))
+		shown := text.Lines(strings.TrimRight(string(line), "\r"))
+		p.tail, p.line = append(p.tail[max(0, len(p.tail)-4):], shown), rest
+		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimRight(shown, "\n"))
 	}
 }
 
@@ -210,9 +212,16 @@ func (p *process) take(f *frame, size uint64, from io.Reader) error {
 	if _, err := io.ReadFull(from, data); err != nil {
 		return err
 	}
-	r.answer <- answer{f, data}
+	a := answer{frame: f, data: data}
+	if f.Error != "" {
+		a.err = fmt.Errorf("%s: %s", p.name, text.Lines(f.Error))
+	}
+	r.answer <- a
 	return nil
 }
+
+// room is the number of calls that the worker may be given.
+func (p *process) room() int { return p.hello.Slots + 1 - p.given }
 
 // lost returns why the worker was lost, nil if it was not.
 func (p *process) lost() error {
@@ -229,45 +238,44 @@ func (p *process) drop(name string) {
 	p.drops = append(p.drops, name)
 }
 
-// ask sends a call with what it needs and the worker lacks, and waits for the answer.
+// ask gives the worker a call. It ends with the answer, with the loss of the worker, or with ctx.
 func (p *process) ask(ctx context.Context, asked *request) (a answer, err error) {
 	if p.used.CompareAndSwap(false, true) {
-		p.life.Reset(p.silence)
+		p.watchdog.Reset(p.silence)
 	}
 	r := *asked // another worker may be asked before this one stops answering
 	r.answer = make(chan answer, 1)
-	select {
-	case p.sending <- struct{}{}:
-	case <-p.ctx.Done():
-		return a, p.lost()
-	case <-ctx.Done():
-		return a, ctx.Err()
-	}
-	p.mu.Lock()
-	p.waiting[r.frame.ID] = &r
-	p.mu.Unlock()
-	frames, err := p.frames(&r)
-	if err != nil {
-		<-p.sending
-		return a, err
-	}
-	go func() {
-		if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
-			time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
+	for queue := p.queue; ; {
+		select {
+		case queue <- &r:
+			queue = nil
+		case a = <-r.answer:
+			return a, a.err
+		case <-p.ctx.Done():
+			return a, p.lost()
+		case <-ctx.Done():
+			if queue == nil {
+				go p.leave(&r)
+			}
+			return a, ctx.Err()
 		}
-		<-p.sending
-	}()
-	select {
-	case a = <-r.answer:
-		if a.Error != "" {
-			err = fmt.Errorf("%s: %s", p.name, text.Lines(a.Error))
+	}
+}
+
+// write sends calls, each after what it needs and the worker lacks, until the worker is lost.
+func (p *process) write() {
+	for {
+		select {
+		case r := <-p.queue:
+			frames, err := p.frames(r)
+			if err != nil {
+				r.answer <- answer{err: err}
+			} else if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
+				time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
+			}
+		case <-p.ctx.Done():
+			return
 		}
-		return a, err
-	case <-p.ctx.Done():
-		return a, p.lost()
-	case <-ctx.Done():
-		go p.leave(&r)
-		return a, ctx.Err()
 	}
 }
 
@@ -285,6 +293,7 @@ func (p *process) leave(r *request) {
 // frames returns a call, with what goes before it.
 func (p *process) frames(r *request) (frames []*frame, err error) {
 	p.mu.Lock()
+	p.waiting[r.frame.ID] = r
 	frames, p.drops = append(frames, &frame{Drop: p.drops}), nil
 	p.mu.Unlock()
 	for _, name := range frames[0].Drop {

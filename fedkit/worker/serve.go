@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute/dtypes"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -70,14 +69,13 @@ func serve(gpu int) error {
 	if err != nil {
 		return err
 	}
-	client, err := xla.NewClient()
+	s, err := newServer(os.NewFile(uintptr(fd), "output"))
 	if err != nil {
 		return err
 	}
-	s := newServer(client, os.NewFile(uintptr(fd), "output"))
 	go func() {
 		s.beat(kind)
-		syscall.Exit(1) // nobody listens
+		syscall.Exit(1) // nobody reads
 	}()
 	err = s.read(bufio.NewReaderSize(os.Stdin, buffer))
 	if errors.Is(err, io.EOF) {
@@ -86,7 +84,7 @@ func serve(gpu int) error {
 	return err
 }
 
-// beat is the time between signs of life.
+// beat is the time between heartbeats.
 const beat = time.Second
 
 // server is the state of a worker.
@@ -99,15 +97,16 @@ type server struct {
 	things map[string]*thing // by name: arguments, programs and results
 }
 
-func newServer(client *xla.Client, out io.Writer) *server {
+func newServer(out io.Writer) (*server, error) {
 	slots := 1
 	if xla.OnCPU() {
 		slots = max(1, runtime.GOMAXPROCS(0)/2)
 	}
-	return &server{sender: sender{to: bufio.NewWriterSize(out, buffer)}, client: client, slots: make(chan struct{}, slots), things: map[string]*thing{}}
+	client, err := xla.NewClient()
+	return &server{sender: sender{to: bufio.NewWriterSize(out, buffer)}, client: client, slots: make(chan struct{}, slots), things: map[string]*thing{}}, err
 }
 
-// beat says hello, and gives signs of life until nobody listens.
+// beat says hello, and sends heartbeats until nobody reads them.
 func (s *server) beat(kind Kind) {
 	_, err := s.to.WriteString(magic)
 	for err = cmp.Or(err, s.send(&frame{Hello: &hello{os.Getpid(), cap(s.slots), kind}})); err == nil; err = s.send(&frame{}) {
@@ -120,8 +119,7 @@ type thing struct {
 	data    []byte
 	buffer  *xla.Buffer
 	program func() (*xla.Executable, error)
-	users   int
-	dropped bool // the last user frees it
+	users   int // calls, and the server while it has it by a name: the last one frees it
 }
 
 // read does what frames say, in their order; programs run concurrently.
@@ -150,7 +148,7 @@ func (s *server) read(from io.Reader) error {
 				if err != nil {
 					a = &frame{ID: f.ID, Error: fmt.Sprintf("%.4000s", err.Error())}
 				}
-				_ = s.send(a) // if nobody reads it, the signs of life end this process
+				_ = s.send(a) // if nobody reads it, the heartbeats end this process
 			}()
 		}
 	}
@@ -159,7 +157,7 @@ func (s *server) read(from io.Reader) error {
 func (s *server) store(name string, t *thing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.things[name] = t
+	t.users, s.things[name] = 1, t
 }
 
 // use returns a thing, which is not freed before its release.
@@ -174,34 +172,29 @@ func (s *server) use(name string) (*thing, error) {
 	return t, nil
 }
 
+// release frees the memory on the device of things without further users at once, so that the next call has it: new memory takes longer.
 func (s *server) release(things []*thing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range things {
-		t.users--
-		t.free()
+		if t.users--; t.users == 0 && t.buffer != nil {
+			t.buffer.Free()
+		}
 	}
 }
 
 // drop forgets things.
 func (s *server) drop(names []string) {
+	var all []*thing
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, name := range names {
 		if t := s.things[name]; t != nil {
-			t.dropped = true
-			t.free()
+			all = append(all, t)
 			delete(s.things, name)
 		}
 	}
-}
-
-// free frees the memory on the device at once, so that the next call has it: new memory takes longer.
-func (t *thing) free() {
-	if t.dropped && t.users == 0 && t.buffer != nil {
-		t.buffer.Free()
-		t.buffer = nil
-	}
+	s.mu.Unlock()
+	s.release(all)
 }
 
 // arguments returns the program of a call and its arguments, on the device, until their release.
@@ -215,7 +208,7 @@ func (s *server) arguments(f *frame, inline []byte) (all []*thing, err error) {
 	}
 	all = append(all, program)
 	for _, a := range f.Args {
-		t := &thing{users: 1, dropped: true} // of this call alone
+		t := &thing{users: 1} // of this call alone
 		var parts [][]byte
 		for _, p := range a.Parts {
 			switch {
@@ -236,7 +229,7 @@ func (s *server) arguments(f *frame, inline []byte) (all []*thing, err error) {
 			if len(parts) > 1 {
 				data = slices.Concat(parts...)
 			}
-			if t.buffer, err = s.client.Put(data, dtypes.DType(a.Type), a.Dims); err != nil {
+			if t.buffer, err = s.client.Put(data, a.Type, a.Dims); err != nil {
 				return all, err
 			}
 			t.data = nil
@@ -266,7 +259,7 @@ func (s *server) run(f, answer *frame, things []*thing) error {
 		if err != nil {
 			return err
 		}
-		answer.Results = append(answer.Results, result{Type: dtype(t), Dims: dims})
+		answer.Results = append(answer.Results, result{Type: t, Dims: dims})
 	}
 	keep(answer.Results, f.Back)
 	for i, b := range out {

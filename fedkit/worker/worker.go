@@ -18,13 +18,14 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,6 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/xla"
 )
 
 // Workers are commands that run programs. They are an option of runs: fedkit.Options{Workers: w}. Concurrent runs may share them.
@@ -42,14 +42,13 @@ type Workers struct {
 
 	all    []*process
 	calls  atomic.Uint64
-	kept   atomic.Int64  // bytes that workers keep since the last garbage collection
-	tried  sync.Map      // of *trial, by program
-	values sync.Map      // of *value, by weak.Pointer[tensors.Tensor]
-	seats  chan *process // a place for each call that a worker may be given: as many as it runs at a time, and one to make ready
-	left   atomic.Int32  // workers that are not lost
+	kept   atomic.Int64 // bytes that workers keep since the last garbage collection
+	values sync.Map     // of *value, by weak.Pointer[tensors.Tensor]
 
-	joining sync.Mutex
-	joined  atomic.Pointer[process] // this process, once no other is left
+	mu      sync.Mutex
+	changed *sync.Cond        // what follows, or that a worker was lost
+	self    []*process        // this process, once no other is left
+	trials  map[string]*trial // by program
 }
 
 // Start starts commands, by the shell, and waits until all are workers: until ctx is done or, if that has no deadline, for two minutes.
@@ -103,7 +102,8 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 	case commands == nil:
 		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("commands", "none", "at least one, such as ssh gpu2 fedkit-worker"))
 	}
-	w = &Workers{}
+	w = &Workers{trials: map[string]*trial{}}
+	w.changed = sync.NewCond(&w.mu)
 	defer func() {
 		if err != nil {
 			w.Close()
@@ -121,76 +121,118 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 		}
 		w.all = append(w.all, p)
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
-	if _, limited := ctx.Deadline(); limited {
-		waiting = ctx
+	if err := w.greet(ctx); err != nil {
+		return w, err
 	}
-	defer cancel()
 	for _, p := range w.all {
-		select {
-		case <-p.ready:
-		case <-waiting.Done():
-		case <-p.ctx.Done():
-			if waiting.Err() != nil { // as well
-				break
-			}
-			<-p.ended // with what it said
-			return w, fmt.Errorf("%w; try it in a terminal: it must ask nothing, and first write %q", p.lost(), strings.TrimSpace(magic))
-		}
-		if err := waiting.Err(); err != nil {
-			return w, fmt.Errorf("%s has not started in time: %w; does it wait for a password, or in a queue? Give ctx a later deadline", p.name, err)
-		}
-		if is := w.all[0].hello.Kind; p.hello.Kind != is {
-			return w, fmt.Errorf("%s is a %v, and %s a %v: they round differently, so use those of one kind", w.all[0].name, is, p.name, p.hello.Kind)
-		}
-	}
-	w.seats = make(chan *process, w.Concurrency()+3*len(w.all)+runtime.NumCPU())
-	for _, p := range w.all {
-		w.add(p)
+		w.watch(p)
 	}
 	return w, nil
 }
 
-// add gives a worker calls until it is lost.
-func (w *Workers) add(p *process) {
-	w.left.Add(1)
-	for range p.hello.Slots + 1 {
-		w.seats <- p
+// greet waits until all commands have become workers, of one kind.
+func (w *Workers) greet(ctx context.Context) error {
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
 	}
+	for _, p := range w.all {
+		select {
+		case <-p.ready:
+		case <-ctx.Done():
+		case <-p.ctx.Done():
+			if ctx.Err() == nil { // else it ends for that
+				<-p.ended // with what it said
+				return fmt.Errorf("%w; try it in a terminal: it must ask nothing, and first write %q", p.lost(), strings.TrimSpace(magic))
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s has not started in time: %w; does it wait for a password, or in a queue? Give ctx a later deadline", p.name, err)
+		}
+		if is := w.all[0].hello.Kind; p.hello.Kind != is {
+			return fmt.Errorf("%s is a %v, and %s a %v: they round differently, so use those of one kind", w.all[0].name, is, p.name, p.hello.Kind)
+		}
+	}
+	return nil
+}
+
+// watch says when a worker is lost.
+func (w *Workers) watch(p *process) {
 	context.AfterFunc(p.ctx, func() {
 		if err := p.lost(); !errors.Is(err, errClosed) && !errors.Is(err, context.Canceled) {
 			fmt.Fprintln(os.Stderr, err)
 		}
-		w.left.Add(-1)
-		w.seats <- p // wakes one that waits, which finds it lost
+		w.change(func() {}) // under the lock, or one that is about to wait would not hear it
 	})
 }
 
+// change runs f alone, and tells those that wait.
+func (w *Workers) change(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+	w.changed.Broadcast()
+}
+
+// wait waits until a condition holds, which may change something, or until ctx is done.
+func (w *Workers) wait(ctx context.Context, holds func() bool) error {
+	defer context.AfterFunc(ctx, func() { w.change(func() {}) })()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !holds() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.changed.Wait()
+	}
+	return nil
+}
+
+// take waits for the worker with the most room for a call: it may be given as many as it runs at a time, and one to make ready. Once all
+// are lost, it is this process.
+func (w *Workers) take(ctx context.Context) (best *process, err error) {
+	waited := w.wait(ctx, func() bool {
+		left := slices.DeleteFunc(slices.Concat(w.all, w.self), func(p *process) bool { return p.ctx.Err() != nil })
+		if len(left) == 0 {
+			best, err = w.join()
+			left = append(left, best)
+		}
+		if err != nil {
+			return true
+		}
+		if best = slices.MaxFunc(left, func(a, b *process) int { return a.room() - b.room() }); best.room() <= 0 {
+			return false
+		}
+		best.given++
+		return true
+	})
+	return best, cmp.Or(err, waited)
+}
+
 // join makes this process a worker, as the last, unless it must not be.
-func (w *Workers) join() error {
-	w.joining.Lock()
-	defer w.joining.Unlock()
-	if p := w.joined.Load(); p != nil {
-		return p.lost()
+func (w *Workers) join() (*process, error) {
+	if w.self != nil {
+		return nil, w.self[0].lost()
 	}
 	if err := w.alone(); err != nil {
-		return err
-	}
-	client, err := xla.NewClient()
-	if err != nil {
-		return err
+		return nil, err
 	}
 	toServer, in := io.Pipe()
 	out, fromServer := io.Pipe()
-	s, p := newServer(client, fromServer), newProcess(context.Background(), "this process")
-	p.used.Store(true) // it need give no sign of life
+	s, err := newServer(fromServer)
+	if err != nil {
+		return nil, err
+	}
+	p := newProcess(context.Background(), "this process")
+	p.used.Store(true) // it need send no heartbeats
 	go s.beat(w.all[0].hello.Kind)
 	go func() { fromServer.CloseWithError(s.read(bufio.NewReader(toServer))) }()
 	go p.serve(in, out, func() error { return nil })
 	<-p.ready
-	w.joined.Store(p)
-	w.add(p)
-	return nil
+	w.watch(p)
+	w.self = []*process{p}
+	return p, nil
 }
 
 // Close ends the workers. A run that uses them goes on as if they were lost.

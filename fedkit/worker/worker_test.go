@@ -259,7 +259,7 @@ func TestBadCommands(t *testing.T) {
 		"read password </dev/tty":                   {"/dev/tty"},
 		"echo Welcome to gpu2; cat":                 {`something else writes first, such as a login message: "Welcome to gpu2"`},
 		"cat /dev/zero":                             {`something else writes first`},
-		"echo fedkit-worker 4; cat":                 {"it is of another version", "fedkit-worker 4", "build both from one fedkit"},
+		"echo fedkit-worker 5; cat":                 {"it is of another version", "fedkit-worker 5", "build both from one fedkit"},
 		"exec >&-; sleep 1000":                      {"it closed its output"},
 		"GOMLX_BACKEND=xla:/nonexistent.so " + as(): {"fedkit-worker: ", "/nonexistent.so"},
 		"PJRT_PLUGIN_LIBRARY_PATH=/nonexistent HOME=/nonexistent " + as(): {"fedkit-worker: ", "finds no XLA plugin"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -141,34 +142,15 @@ func importsOf(source []byte) (all []string, plain bool) {
 }
 
 // state is a hash of what decides how a cell is built, besides its source: go's options and environment, the cell's modules, and names,
-// sizes and times of all files in the modules of its workspace, as Go files may embed any; not of notebooks. Of fedkit, packages are in
-// two folders. What is in the module cache never changes. It is "" if there are too many files to look at.
+// sizes and times of all files in the modules of its workspace, as Go files may embed any; not of notebooks. Of fedkit, what cells
+// import is in three folders. What is in the module cache never changes. It is "" if there are too many files to look at.
 func (c cell) state() string {
-	h, n := sha256.New(), 0
+	h := sha256.New()
 	fmt.Fprintf(h, "%q\n", c.args)
 	for _, v := range os.Environ() {
 		if strings.HasPrefix(v, "GO") && !strings.HasPrefix(v, "GONB_") || strings.HasPrefix(v, "CGO_") || strings.HasPrefix(v, "PATH=") {
 			fmt.Fprintln(h, v)
 		}
-	}
-	look := func(folder string) {
-		_ = filepath.WalkDir(folder, func(at string, e fs.DirEntry, err error) error {
-			switch {
-			case n > mostFiles:
-				return filepath.SkipAll
-			case err != nil:
-				return nil
-			case e.IsDir() && at != folder && strings.HasPrefix(e.Name(), "."):
-				return filepath.SkipDir
-			case e.IsDir() || filepath.Ext(at) == ".ipynb":
-				return nil
-			}
-			n++
-			if info, err := os.Stat(at); err == nil {
-				fmt.Fprintln(h, at, info.Size(), info.ModTime().UnixNano())
-			}
-			return nil
-		})
 	}
 	for _, name := range []string{"go.mod", "go.sum", "go.work", "go.work.sum"} {
 		text, _ := os.ReadFile(filepath.Join(c.dir, name))
@@ -176,21 +158,42 @@ func (c cell) state() string {
 	}
 	others, _ := filepath.Glob(filepath.Join(c.dir, "*.go"))
 	fmt.Fprintln(h, others)
-	look(c.program)
-	w := openWorkspace(c.dir)
+	files, w := noteFiles(h, c.program), openWorkspace(c.dir)
 	for _, module := range slices.Sorted(maps.Keys(w)) {
 		if module != ours {
-			look(w[module])
+			files += noteFiles(h, w[module])
 			continue
 		}
-		for _, name := range []string{"go.mod", "go.sum", "datasets", "fedkit"} {
-			look(filepath.Join(w[module], name))
+		for _, name := range []string{"go.mod", "go.sum", "datasets", "fedkit", "notebooks/studies"} {
+			files += noteFiles(h, filepath.Join(w[module], name))
 		}
 	}
-	if n > mostFiles {
+	if files > mostFiles {
 		return ""
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// noteFiles writes names, sizes and times of the files in a folder, and returns how many there are: no more than one too many.
+func noteFiles(to io.Writer, folder string) (n int) {
+	_ = filepath.WalkDir(folder, func(at string, e fs.DirEntry, err error) error {
+		switch {
+		case n > mostFiles:
+			return filepath.SkipAll
+		case err != nil:
+			return nil
+		case e.IsDir() && at != folder && strings.HasPrefix(e.Name(), "."):
+			return filepath.SkipDir
+		case e.IsDir() || filepath.Ext(at) == ".ipynb":
+			return nil
+		}
+		n++
+		if info, err := os.Stat(at); err == nil {
+			fmt.Fprintln(to, at, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return n
 }
 
 // value returns what follows an option, "" if it is not there.

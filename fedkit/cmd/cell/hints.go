@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"iter"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,35 +26,31 @@ fedkit.Load("h.jsonl") in any cell; or use study.New("runs") for many runs.`
 // habits maps names that a Python user writes to their Go counterparts.
 var habits = map[string]string{
 	"True": "Go writes true", "False": "Go writes false", "None": "Go writes nil",
-	"str": "Go writes fmt.Sprint(x), and string for the type", "float": "Go writes float64",
-	"list": "Go writes []int{1, 2, 3}", "dict": `Go writes map[string]int{"a": 1}`,
-	"self":      "Go names the receiver itself: func (s *Mine) Round(…)",
-	"np":        "Go has no NumPy: package math has functions of numbers, gonum.org/v1/gonum matrices",
-	"enumerate": "Go writes for i, x := range xs",
-	"sum":       "Go writes a loop, or floats.Sum of gonum.org/v1/gonum/floats",
-	"sorted":    "Go writes slices.Sort(xs)",
-	"range":     "Go writes for i := range 10",
-	"input":     "a cell cannot ask: put the value into a variable",
+	"str": "Go writes fmt.Sprint(x), and string for the type", "float": "Go writes float64", "list": "Go writes []int{1, 2, 3}",
+	"dict": `Go writes map[string]int{"a": 1}`, "enumerate": "Go writes for i, x := range xs", "range": "Go writes for i := range 10",
+	"sorted": "Go writes slices.Sort(xs)", "sum": "Go writes a loop, or floats.Sum of gonum.org/v1/gonum/floats",
+	"self":  "Go names the receiver itself: func (s *Mine) Round(…)",
+	"np":    "Go has no NumPy: package math has functions of numbers, gonum.org/v1/gonum matrices",
+	"input": "a cell cannot ask: put the value into a variable",
 }
 
-// A checked cell is its source with the names in it. Packages that it imports are not read.
+// A checked cell is its source with the types of what is in it.
 type checked struct {
 	workspace
-	fset    *token.FileSet
 	file    *ast.File
 	info    types.Info
 	earlier []string // variables of earlier cells
 }
 
-// check returns the cell in a file; nil if it cannot be parsed.
-func check(dir, name string) *checked {
-	c := &checked{openWorkspace(dir), token.NewFileSet(), nil, types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Scopes: map[ast.Node]*types.Scope{}}, remembered(dir)}
+// check returns the cell in a file, with what the packages of a workspace declare; nil if it cannot be parsed.
+func check(w workspace, dir, name string) *checked {
+	c := &checked{workspace: w, earlier: remembered(dir), info: types.Info{
+		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}, Scopes: map[ast.Node]*types.Scope{}}}
 	var err error
-	if c.file, err = parser.ParseFile(c.fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+	if c.file, err = parse(filepath.Join(dir, name)); err != nil {
 		return nil
 	}
-	_, _ = (&types.Config{Error: func(error) {}}).Check("main", c.fset, []*ast.File{c.file}, &c.info) // the compiler has said what is wrong
+	_, _ = (&types.Config{Importer: c, Error: func(error) {}}).Check("main", fset, []*ast.File{c.file}, &c.info) // the compiler has said what is wrong
 	return c
 }
 
@@ -70,6 +65,8 @@ func (c *checked) locals() []string {
 var (
 	place = regexp.MustCompile(`^\S*(main(?:_test)?\.go):(\d+):(?:(\d+):)? .*`)
 	fetch = regexp.MustCompile(`; to add it:\n\tgo get \S+`) // as nothing can be fetched
+	// A message is a line, with those after it that begin with a tab.
+	messages = regexp.MustCompile(`(?m)^[^\t#\n].*\n(?:\t.*\n)*`)
 )
 
 // advised are hints on messages of the compiler about names that are there.
@@ -92,14 +89,14 @@ var missing = regexp.MustCompile(`does not implement (\w+)\.(\w+) \(missing meth
 func hinted(out, dir string) string {
 	var b strings.Builder
 	given, cells := map[string]bool{}, map[string]*checked{}
-	for message := range messages(fetch.ReplaceAllString(out, "")) {
+	for _, message := range messages.FindAllString(fetch.ReplaceAllString(out, "")+"\n", -1) {
 		b.WriteString(message)
 		at := place.FindStringSubmatch(message)
 		if at == nil {
 			continue
 		}
 		if _, known := cells[at[1]]; !known {
-			cells[at[1]] = check(dir, at[1])
+			cells[at[1]] = check(openWorkspace(dir), dir, at[1])
 		}
 		row, _ := strconv.Atoi(at[2])
 		column, _ := strconv.Atoi(at[3])
@@ -111,26 +108,6 @@ func hinted(out, dir string) string {
 	return b.String()
 }
 
-// messages yields the compiler's messages: a line each, with those after it that begin with a tab.
-func messages(out string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		message := ""
-		for line := range strings.Lines(out) {
-			switch line = strings.TrimSuffix(line, "\n") + "\n"; {
-			case line == "\n" || strings.HasPrefix(line, "# "):
-			case strings.HasPrefix(line, "\t"):
-				message += line
-			default:
-				if message != "" && !yield(message) {
-					return
-				}
-				message = line
-			}
-		}
-		yield(message)
-	}
-}
-
 // advice returns a hint on a message about names that are there; "" if there is none.
 func (c *checked) advice(message string) string {
 	for _, a := range advised {
@@ -139,15 +116,10 @@ func (c *checked) advice(message string) string {
 		}
 	}
 	if at := missing.FindStringSubmatch(message); at != nil && c != nil {
-		for _, m := range declared(c.read(pathOf([]*ast.File{c.file}, at[1]))) {
-			if m.name != at[2] || m.spec == nil {
-				continue
-			}
-			if of, ok := m.spec.Type.(*ast.InterfaceType); ok {
-				for _, f := range of.Methods.List {
-					if len(f.Names) == 1 && f.Names[0].Name == at[3] {
-						return fmt.Sprintf("%s.%s wants the method %s%s", at[1], at[2], at[3], strings.TrimPrefix(types.ExprString(f.Type), "func"))
-					}
+		for _, p := range loaded {
+			if of := p.Scope().Lookup(at[2]); of != nil && p.Name() == at[1] {
+				if method, _, _ := types.LookupFieldOrMethod(of.Type(), false, p, at[3]); method != nil {
+					return fmt.Sprintf("%s.%s wants the method %s%s", at[1], at[2], at[3], strings.TrimPrefix(types.TypeString(method.Type(), types.RelativeTo(p)), "func"))
 				}
 			}
 		}
@@ -161,7 +133,7 @@ func (c *checked) hint(line, column int) (text string) {
 		return ""
 	}
 	ast.PreorderStack(c.file, nil, func(n ast.Node, above []ast.Node) bool {
-		if p := c.fset.Position(n.Pos()); p.Line == line && p.Column == column && text == "" && len(above) > 1 {
+		if p := fset.Position(n.Pos()); p.Line == line && p.Column == column && text == "" && len(above) > 1 {
 			text = c.lacking(n, above)
 		}
 		return true
@@ -182,12 +154,12 @@ func (c *checked) lacking(n ast.Node, above []ast.Node) string {
 	switch p := parent.(type) {
 	case *ast.KeyValueExpr:
 		if literal, ok := above[len(above)-2].(*ast.CompositeLit); ok && p.Key == n && literal.Type != nil {
-			return suggested(name.Name, types.ExprString(literal.Type)+" has:", c.fields(literal.Type))
+			return c.noField(name.Name, literal.Type)
 		}
 	case *ast.SelectorExpr:
 		if of, ok := p.X.(*ast.Ident); ok {
 			if pkg, ok := c.info.Uses[of].(*types.PkgName); ok {
-				return c.noExport(pkg.Imported().Path(), p.Sel.Name)
+				return c.noExport(pkg.Imported(), p.Sel.Name)
 			}
 		}
 		if p.Sel == n { // of a value: its type is not known here
@@ -214,7 +186,8 @@ func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
 		packages := c.packages()
 		if i := slices.IndexFunc(packages, func(p string) bool { return path.Base(p) == name }); i >= 0 {
 			// GoNB takes the import of what is not exported for unused, and drops it.
-			return cmp.Or(c.noExport(packages[i], s.Sel.Name), fmt.Sprintf("missing above %%%%: import %q", packages[i]))
+			p, _ := c.Import(packages[i])
+			return cmp.Or(c.noExport(p, s.Sel.Name), fmt.Sprintf("missing above %%%%: import %q", packages[i]))
 		}
 		if p := nearestPackage(name, packages); p != "" && !earlier {
 			return fmt.Sprintf("did you mean %s? (import %q)", path.Base(p), p)
@@ -236,58 +209,75 @@ func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
 	return "no such name here; " + keep
 }
 
+// nearestPackage returns the package whose name was meant by a misspelled one, or by its beginning; "" if there is none.
 func nearestPackage(name string, packages []string) string {
-	var names []string
-	for _, p := range packages {
-		names = append(names, path.Base(p))
-	}
-	i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }) // counts more than a few letters
-	if i < 0 {
-		i = slices.Index(names, nearest.Of(name, names))
-	}
-	if i < 0 || len(name) <= 2 {
+	if len(name) <= 2 {
 		return ""
 	}
-	return packages[i]
+	var names []string
+	for _, p := range packages {
+		if names = append(names, path.Base(p)); strings.HasPrefix(path.Base(p), name) {
+			return p
+		}
+	}
+	if i := slices.Index(names, nearest.Of(name, names)); i >= 0 {
+		return packages[i]
+	}
+	return ""
 }
 
 // noPackage is advice on an import that the compiler refuses.
 func (c *checked) noPackage(spec *ast.ImportSpec) string {
 	wanted, _ := strconv.Unquote(spec.Path.Value)
 	all := c.packages()
-	if slices.Contains(all, wanted) {
-		return ""
-	}
+	near := ""
 	if i := slices.IndexFunc(all, func(p string) bool { return path.Base(p) == path.Base(wanted) }); i >= 0 {
-		return fmt.Sprintf("did you mean %q?", all[i])
+		near = all[i]
+	} else if strings.HasPrefix(wanted, "fedkit.example/") {
+		near = nearest.Of(wanted, all)
 	}
-	if near := nearest.Of(wanted, all); strings.HasPrefix(wanted, "fedkit.example/") && near != "" {
+	switch {
+	case near != "" && near != wanted:
 		return fmt.Sprintf("did you mean %q?", near)
-	}
-	if strings.Contains(wanted, ".") {
+	case near == "" && strings.Contains(wanted, "."):
 		return "cells fetch nothing, unless FEDKIT_GOPROXY=https://proxy.golang.org is set when ./scripts/lab starts"
 	}
 	return ""
 }
 
 // noExport is advice on a name that a package does not export.
-func (c *checked) noExport(importPath, name string) string {
-	all := slices.DeleteFunc(declared(c.read(importPath)), func(m member) bool { return !token.IsExported(m.name) })
-	return suggested(name, "package "+path.Base(importPath)+" has, among others:", all)
+func (c *checked) noExport(p *types.Package, name string) string {
+	all := map[string]string{}
+	for _, known := range p.Scope().Names() {
+		if token.IsExported(known) {
+			all[known] = comments[p.Scope().Lookup(known).Pos()]
+		}
+	}
+	return suggested(name, "package "+p.Name()+" has, among others:", all)
 }
 
-// suggested names the most similar name, and lists similar ones with their comments; "" if there are none, or it is one of them.
-func suggested(name, head string, all []member) string {
-	const most = 8
-	var names []string
-	text := map[string]string{}
-	for _, m := range all {
-		names, text[m.name] = append(names, m.name), m.text
+// noField is advice on a field that a struct does not have.
+func (c *checked) noField(name string, of ast.Expr) string {
+	all := map[string]string{}
+	if t := c.info.TypeOf(of); t != nil {
+		if s, ok := t.Underlying().(*types.Struct); ok {
+			for f := range s.Fields() {
+				if f.Exported() {
+					all[f.Name()] = comments[f.Pos()]
+				}
+			}
+		}
 	}
-	if len(all) == 0 || slices.Contains(names, name) {
+	return suggested(name, types.ExprString(of)+" has:", all)
+}
+
+// suggested names the most similar of all names, and lists similar ones with their comments; "" if there are none, or it is one of them.
+func suggested(name, head string, all map[string]string) string {
+	const most = 8
+	if _, known := all[name]; known || len(all) == 0 {
 		return ""
 	}
-	near := nearest.Sort(name, names)
+	near := nearest.Sort(name, slices.Sorted(maps.Keys(all)))
 	if len(near) > most {
 		near = near[:most]
 	} else {
@@ -298,11 +288,11 @@ func suggested(name, head string, all []member) string {
 	}
 	width := len(slices.MaxFunc(near, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
 	for _, n := range near {
-		said := []rune(strings.TrimPrefix(text[n], n+" ")) // as comments begin with the name
-		if len(said) > 90 {
-			said = append([]rune(strings.TrimRight(string(said[:90]), " ,;")), []rune(" …")...)
+		comment := []rune(strings.TrimPrefix(all[n], n+" ")) // as comments begin with the name
+		if len(comment) > 90 {
+			comment = append([]rune(strings.TrimRight(string(comment[:90]), " ,;")), []rune(" …")...)
 		}
-		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, string(said)), " ,")
+		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, string(comment)), " ,")
 	}
 	return head
 }
@@ -312,7 +302,7 @@ func memory(dir string) string { return filepath.Join(dir, ".fedkit", "variables
 
 // remember stores the names of the variables of a cell that compiles.
 func remember(dir string) {
-	if c := check(dir, "main.go"); c != nil {
+	if c := check(nil, dir, "main.go"); c != nil { // without packages, which takes time
 		names := slices.Concat(c.earlier, c.locals())
 		slices.Sort(names)
 		_ = os.WriteFile(memory(dir), []byte(strings.Join(slices.Compact(names), "\n")), 0o600)

@@ -122,6 +122,17 @@ func TestHintsOnce(t *testing.T) {
 	}
 }
 
+// Packages that import each other, which the compiler refuses, do not keep the hints from the cell.
+func TestHintsDespiteACircle(t *testing.T) {
+	dir, mine := folder(t, "package main\nimport \"example.com/mine\"\nfunc main() {\nmine.Whu()\n}\n"), t.TempDir()
+	must.M(os.WriteFile(filepath.Join(mine, "go.mod"), []byte("module example.com/mine\n"), 0o600))
+	must.M(os.WriteFile(filepath.Join(mine, "mine.go"), []byte("package mine\nimport _ \"example.com/mine\"\nfunc Who() {}\n"), 0o600))
+	must.M(os.WriteFile(filepath.Join(dir, "go.work"), []byte("go 1.26\n\nuse (\n\t.\n\t"+modfile.AutoQuote(mine)+"\n)\n"), 0o600))
+	if got := hinted("./main.go:4:6: undefined: mine.Whu\n", dir); !strings.Contains(got, "did you mean Who? package mine has:") {
+		t.Error(got)
+	}
+}
+
 func TestHintsKnowEarlierCells(t *testing.T) {
 	dir := folder(t, imports+"func main() {\n\th, err := fedkit.Run()\n\t_, _ = h, err\n}\n")
 	must.M(os.MkdirAll(filepath.Dir(memory(dir)), 0o700))

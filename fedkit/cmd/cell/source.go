@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
@@ -14,7 +12,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -52,7 +49,7 @@ func (w workspace) packages() (all []string) {
 			if err != nil || !e.IsDir() {
 				return nil
 			}
-			if name := e.Name(); at != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "testdata", "cmd", "scripts", "notebooks"}, name)) {
+			if name := e.Name(); at != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "testdata", "cmd", "scripts"}, name)) {
 				return filepath.SkipDir
 			}
 			if sources, _ := filepath.Glob(filepath.Join(at, "*.go")); len(sources) > 0 {
@@ -76,104 +73,68 @@ func (w workspace) folder(importPath string) string {
 	return ""
 }
 
-// read returns the files of a package, without tests; nil if its sources cannot be read.
-func (w workspace) read(importPath string) (files []*ast.File) {
-	folder := w.folder(importPath)
+// What was read of packages, and of cells. This program reads few of them.
+var (
+	fset     = token.NewFileSet()
+	loaded   = map[string]*types.Package{} // by folder
+	comments = map[token.Pos]string{}      // on what is declared at a place
+)
+
+// Import implements types.Importer: it reads what a package of the workspace declares from its sources, and knows no other.
+func (c *checked) Import(importPath string) (*types.Package, error) {
+	folder := c.folder(importPath)
 	if folder == "" {
-		return nil
+		return nil, fs.ErrNotExist
 	}
+	if p := loaded[folder]; p != nil {
+		return p, nil
+	}
+	loaded[folder] = types.NewPackage(importPath, path.Base(importPath)) // also if it imports itself in the end
+	var files []*ast.File
 	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
 	for _, p := range paths {
-		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err == nil && !strings.HasSuffix(p, "_test.go") {
+		if f, err := parse(p); err == nil && !strings.HasSuffix(p, "_test.go") {
 			files = append(files, f)
 		}
 	}
-	return files
+	p, _ := (&types.Config{Importer: c, IgnoreFuncBodies: true, FakeImportC: true, Error: func(error) {}}).Check(importPath, fset, files, nil)
+	loaded[folder] = p
+	return p, nil
 }
 
-// A member is a field of a struct or a declared name, with its comment in a line.
-type member struct {
-	name, text string
-	spec       *ast.TypeSpec // of a type
-}
-
-// declared returns the names that files declare, sorted, with the first sentence on each.
-func declared(files []*ast.File) (all []member) {
-	add := func(name *ast.Ident, spec *ast.TypeSpec, comments ...*ast.CommentGroup) {
-		i := slices.IndexFunc(comments, func(c *ast.CommentGroup) bool { return c != nil })
-		all = append(all, member{name.Name, new(doc.Package).Synopsis(comments[max(0, i)].Text()), spec})
+// parse reads a file, and notes its comments on types, functions, values and fields.
+func parse(path string) (*ast.File, error) {
+	file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
 	}
-	for _, f := range files {
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Recv == nil {
-					add(d.Name, nil, d.Doc)
-				}
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					switch s := spec.(type) {
-					case *ast.TypeSpec:
-						add(s.Name, s, s.Doc, s.Comment, d.Doc)
-					case *ast.ValueSpec:
-						for _, name := range s.Names {
-							add(name, nil, s.Comment, s.Doc, d.Doc)
-						}
+	first := func(all ...*ast.CommentGroup) string {
+		i := slices.IndexFunc(all, func(c *ast.CommentGroup) bool { return c != nil })
+		return new(doc.Package).Synopsis(all[max(0, i)].Text())
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			comments[n.Name.Pos()] = first(n.Doc)
+		case *ast.GenDecl:
+			for _, spec := range n.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					comments[s.Name.Pos()] = first(s.Doc, s.Comment, n.Doc)
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						comments[name.Pos()] = first(s.Comment, s.Doc, n.Doc)
 					}
 				}
 			}
-		}
-	}
-	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
-	return all
-}
-
-// fields returns the exported fields of the struct that a type expression of the cell names, in order; nil if that is not known.
-func (c *checked) fields(of ast.Expr) (all []member) {
-	files, name := []*ast.File{c.file}, types.ExprString(of)
-	if s, qualified := of.(*ast.SelectorExpr); qualified {
-		pkg, _ := s.X.(*ast.Ident)
-		p, ok := c.info.Uses[pkg].(*types.PkgName)
-		if !ok {
-			return nil
-		}
-		files, name = c.read(p.Imported().Path()), s.Sel.Name
-	}
-	for range 2 { // an alias is declared in another package
-		types := declared(files)
-		i := slices.IndexFunc(types, func(m member) bool { return m.name == name && m.spec != nil })
-		if i < 0 {
-			return nil
-		}
-		switch t := types[i].spec.Type.(type) {
-		case *ast.StructType:
-			for _, f := range t.Fields.List {
-				for _, name := range f.Names {
-					if name.IsExported() {
-						all = append(all, member{name: name.Name, text: fieldText(f)})
-					}
-				}
-			}
-			return all
-		case *ast.SelectorExpr:
-			name = t.Sel.Name
-			files = c.read(pathOf(files, fmt.Sprint(t.X)))
-		}
-	}
-	return nil
-}
-
-// pathOf returns the import path of a package that one of the files imports by this name; "" if none does.
-func pathOf(files []*ast.File, name string) string {
-	for _, f := range files {
-		for _, i := range f.Imports {
-			if p, _ := strconv.Unquote(i.Path.Value); path.Base(p) == name {
-				return p
+		case *ast.Field:
+			for _, name := range n.Names {
+				comments[name.Pos()] = fieldText(n)
 			}
 		}
-	}
-	return ""
+		return true
+	})
+	return file, nil
 }
 
 // fieldText is the source's comment on a field, in a line.

@@ -32,10 +32,11 @@ type Files struct {
 	history *lines.File // of Options.History
 	begun   bool        // the history file has this run's heading
 	log     *lines.File // the rounds of Options.Checkpoint
-	saver   *saver
-	last    *snapshot // of the last round
-	saved   int       // the round of the last checkpoint
-	at      time.Time // the time of the last checkpoint
+	last    *snapshot   // of the last round
+	saved   int         // the round of the last checkpoint
+	at      time.Time   // the time of the last checkpoint
+	pending bool        // one is due
+	rest    time.Time   // none is written before: due ones give way to newer ones
 }
 
 // Open locks the files, cleans up after a killed run, and refuses paths that cannot be written.
@@ -171,7 +172,6 @@ func (f *Files) begin(round int, size int64, sum lines.Sum) error {
 		return err
 	}
 	f.saved, f.at = round, time.Now()
-	f.saver = newSaver(f.config.Checkpoint, *f.h, f.log.File)
 	return nil
 }
 
@@ -191,11 +191,9 @@ func (f *Files) Add(r *history.Record) error {
 	if err == nil {
 		err = f.snap(r.Round)
 	}
-	if err == nil && f.due(r.Round) {
+	f.pending = f.pending || f.due(r.Round)
+	if err == nil && f.pending && time.Now().After(f.rest) {
 		err = f.save()
-	}
-	if err == nil {
-		err = f.saver.failed()
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -234,20 +232,12 @@ func (f *Files) due(round int) bool {
 	return every > 0 && round%every == 0 || after > 0 && time.Since(f.at) >= after
 }
 
-func (f *Files) save() error {
-	f.saved, f.at = f.last.round, time.Now()
-	return f.saver.save(f.last)
-}
-
 // Finish writes what is missing when the run is over: the last round's checkpoint, and the end of a history unless the run
 // failed.
 func (f *Files) Finish(failed error) error {
 	var errs []error
-	if f.saver != nil {
-		if f.last != nil && f.last.round > f.saved {
-			_ = f.save() // close returns the error
-		}
-		if err := f.saver.close(); err != nil && !errors.Is(failed, err) {
+	if f.last != nil && f.last.round > f.saved {
+		if err := f.save(); err != nil {
 			errs = append(errs, fmt.Errorf("checkpoint: %w", err))
 		}
 	}
@@ -275,9 +265,6 @@ func (f *Files) end() error {
 func (f *Files) Release() {
 	if f == nil {
 		return
-	}
-	if f.saver != nil {
-		_ = f.saver.close() // Finish returned the error
 	}
 	if f.log != nil && f.useless() {
 		_ = os.Remove(f.log.Name())

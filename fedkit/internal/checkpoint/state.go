@@ -35,8 +35,7 @@ func Savable(path string, state reflect.Type) error {
 	})
 }
 
-// Copy returns copies that the next round does not change. Matrices are immutable and shared, so this is fast, and large ones can
-// be written while the next round runs. A State with a cycle is refused: gob would not terminate.
+// Copy returns copies that the next round does not change. Matrices are immutable and shared, so this is fast. A State with a cycle is refused: gob would not terminate.
 func (s States) Copy() (copies States, err error) {
 	defer func() {
 		if err != nil {

@@ -9,20 +9,26 @@ import (
 	"strings"
 )
 
-// calls returns the stack of the caller of Located or Panicked, innermost first, without frames of the given packages.
-func calls(without ...string) (all []runtime.Frame) {
+// Stack returns the calls that led here and that keep wants, innermost first, without the innermost ones.
+func Stack(skip int, keep func(f runtime.Frame) bool) (all []runtime.Frame) {
 	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip+2, pcs[:])])
 	for more := true; more; {
 		var f runtime.Frame
-		f, more = frames.Next()
-		folder, name := path.Split(f.Function)
-		in, _, _ := strings.Cut(name, ".")
-		if f.Function != "" && !slices.Contains(without, folder+in) {
+		if f, more = frames.Next(); f.Function != "" && keep(f) {
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// calls returns the stack of the caller of Located or Panicked, innermost first, without frames of the given packages.
+func calls(without ...string) []runtime.Frame {
+	return Stack(3, func(f runtime.Frame) bool {
+		folder, name := path.Split(f.Function)
+		in, _, _ := strings.Cut(name, ".")
+		return !slices.Contains(without, folder+in)
+	})
 }
 
 // own lists the packages whose frames say nothing about a mistake in a strategy.

@@ -12,9 +12,7 @@ import (
 // subtracts first, once.
 type difference struct {
 	models, start *Matrix
-
-	mu    sync.Mutex
-	whole *Matrix
+	subtract      func() (*tensors.Tensor, error) // once
 }
 
 // Less returns m − start, [n, d]. It is lazy if m is in pieces, and either start is a single row or both are from FromRows.
@@ -23,23 +21,14 @@ func Less(m, start *Matrix) *Matrix {
 		return m.Sub(start)
 	}
 	p := m.pieces
-	if p == nil || start.taken != nil && m.room() > m.rows || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
+	if p == nil || start.taken != nil && m.capacity() > m.rows || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
 		return m.Sub(start)
 	}
 	if bad := m.fits("Sub", start); bad != nil {
 		return bad
 	}
-	return &Matrix{rows: m.rows, cols: m.cols, difference: &difference{models: m, start: start}}
-}
-
-// materialize returns the difference as one tensor.
-func (d *difference) materialize() (*tensors.Tensor, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.whole == nil {
-		d.whole = d.models.Sub(d.start)
-	}
-	return d.whole.roomy()
+	subtract := sync.OnceValues(func() (*tensors.Tensor, error) { return m.Sub(start).paddedTensor() })
+	return &Matrix{rows: m.rows, cols: m.cols, difference: &difference{m, start, subtract}}
 }
 
 // mix sums the contributions of the pieces; nil if the pieces are joined already.

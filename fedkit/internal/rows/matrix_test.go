@@ -15,74 +15,83 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-func TestMatrix(t *testing.T) {
-	testMatrix(t, func() *Matrix { return NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 3, 2) })
-}
-
-// A matrix in pieces, from two programs, in another order and with an idle lane, behaves the same.
-func TestMatrixInPieces(t *testing.T) {
-	testMatrix(t, func() *Matrix {
-		ts := []*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}
-		return FromPieces(engine.Values(ts), []int{2, 0, 1}, 0)
-	})
-}
-
 // away is a value on another machine.
 type away struct{ engine.Value }
 
 func (away) Remote() bool { return true }
 
-// So does one whose pieces are on another machine.
-func TestMatrixElsewhere(t *testing.T) {
-	pieces := func() []engine.Value {
-		here := engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t})
-		return []engine.Value{away{here[0]}, away{here[1]}}
-	}
-	testMatrix(t, func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, 0) })
-	testMatrix(t, func() *Matrix {
-		return Less(FromPieces(pieces(), []int{2, 0, 1}, 0), NewMatrix([]float32{0, 0}, 1, 2))
-	})
-	var many []engine.Value // more than maxRequests, summed in order
-	var place []int
-	for i := range 5 * maxRequests {
-		many, place = append(many, pieces()...), append(place, 4*i+2, 4*i, 4*i+1)
-	}
-	got, want := FromPieces(many, place, 0).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
-	if lengths, err := got.Sub(want).Norms(); err != nil || lengths[0] > 1e-4 {
-		t.Errorf("the mean of many is off by %v (%v)", lengths, err)
-	}
-}
-
 func row(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
 
-// So does one of shared rows.
-func TestMatrixFromRows(t *testing.T) {
-	rows := []*Matrix{row(1, 2), row(3, 4), row(5, 6)}
-	testMatrix(t, func() *Matrix { return FromRows(rows) })
-	for len(rows) < 150 { // more than are mixed at once
-		rows = append(rows, rows[len(rows)-3])
+// two are two pieces of two lanes plus a row: those of the matrix are in places 2, 0 and 1, and place 3 is an idle lane.
+func two(a, b float32) []engine.Value {
+	return engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).Add(row(a, b)).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).Add(row(a, b)).t})
+}
+
+// However a matrix is made, it behaves the same: in pieces from two programs, in another order and with an idle lane; with pieces on another
+// machine; of shared rows; as a lazy difference; and with padding, in pieces and joined.
+func TestMatrix(t *testing.T) {
+	pieces := func(capacity int) *Matrix { return FromPieces(two(0, 0), []int{2, 0, 1}, capacity) }
+	far := func() *Matrix {
+		v := two(0, 0)
+		return FromPieces([]engine.Value{away{v[0]}, away{v[1]}}, []int{2, 0, 1}, 0)
 	}
-	if got := rowsOf(t, FromRows(rows).Mean(nil)); math.Abs(got[0][0]-3) > 1e-5 || math.Abs(got[0][1]-4) > 1e-5 {
-		t.Errorf("Mean of 150 rows: %v, want [[3 4]]", got)
+	rows := func(less float32) *Matrix {
+		return FromRows([]*Matrix{row(1+less, 2+less), row(3+less, 4+less), row(5+less, 6+less)})
+	}
+	for _, fresh := range []func() *Matrix{
+		func() *Matrix { return NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 3, 2) },
+		func() *Matrix { return pieces(0) },
+		far,
+		func() *Matrix { return Less(far(), row(0, 0)) },
+		func() *Matrix { return rows(0) },
+		func() *Matrix { return Less(rows(1), row(1, 1)) },
+		func() *Matrix {
+			return Less(FromRows([]*Matrix{row(2, 3), row(5, 6), row(8, 9)}), FromRows([]*Matrix{row(1, 1), row(2, 2), row(3, 3)}))
+		},
+		func() *Matrix {
+			m := Less(FromPieces(two(10, 20), []int{2, 0, 1}, 0), row(10, 20))
+			if m.difference == nil {
+				t.Error("it is subtracted at once")
+			}
+			return m
+		},
+	} {
+		testMatrix(t, fresh)
+	}
+	whole := func() []engine.Value {
+		return engine.Values([]*tensors.Tensor{NewMatrix([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2).t})
+	}
+	for _, capacity := range []int{3, 4, 5, 9} {
+		for _, fresh := range []func() *Matrix{
+			func() *Matrix { return pieces(capacity) },
+			func() *Matrix { return FromPieces(whole(), []int{0, 1, 2}, capacity) },
+			func() *Matrix { return Less(pieces(capacity), row(0, 0)) },
+			func() *Matrix { return pieces(capacity).Scale(1) },
+			func() *Matrix { return Less(pieces(capacity), row(1, 1)).Add(row(1, 1)) },
+			func() *Matrix { return Less(pieces(capacity), Zeros(3, 2)) },
+		} {
+			testMatrix(t, fresh)
+		}
 	}
 }
 
-// So does a lazy difference.
-func TestMatrixOfDifferences(t *testing.T) {
-	testMatrix(t, func() *Matrix {
-		ts := []*tensors.Tensor{NewMatrix([]float32{13, 24, 15, 26}, 2, 2).t, NewMatrix([]float32{11, 22, 7, 8}, 2, 2).t}
-		m := Less(FromPieces(engine.Values(ts), []int{2, 0, 1}, 0), row(10, 20))
-		if m.difference == nil {
-			t.Error("it is subtracted at once")
+// More rows than are mixed at once, and more pieces than are queried at once, which are summed in order.
+func TestMeanOfMany(t *testing.T) {
+	rows := []*Matrix{row(1, 2), row(3, 4), row(5, 6)}
+	for len(rows) < 150 {
+		rows = append(rows, rows[len(rows)-3])
+	}
+	var many []engine.Value
+	var place []int
+	for i := range 5 * maxRequests {
+		v := two(0, 0)
+		many, place = append(many, away{v[0]}, away{v[1]}), append(place, 4*i+2, 4*i, 4*i+1)
+	}
+	for _, m := range []*Matrix{FromRows(rows), FromPieces(many, place, 0)} {
+		if got := rowsOf(t, m.Mean(nil)); !equalRows(got, [][]float64{{3, 4}}, 1e-4) {
+			t.Errorf("the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
 		}
-		return m
-	})
-	testMatrix(t, func() *Matrix {
-		return Less(FromRows([]*Matrix{row(2, 3), row(4, 5), row(6, 7)}), row(1, 1))
-	})
-	testMatrix(t, func() *Matrix {
-		return Less(FromRows([]*Matrix{row(2, 3), row(5, 6), row(8, 9)}), FromRows([]*Matrix{row(1, 1), row(2, 2), row(3, 3)}))
-	})
+	}
 }
 
 // More columns than one block of columnsAtOnce.

@@ -10,26 +10,26 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// A matrix of a cohort that varies in size has room for the largest one: its tensor has spare rows, whose values are finite and mean
+// A matrix of a cohort that varies in size is padded to the largest one: its tensor has more rows, whose values are finite and mean
 // nothing. Row-wise programs run on all of them, so that they are compiled once; any other program gets only the matrix's own.
 
-// room returns the number of rows on the device.
-func (m *Matrix) room() int {
+// capacity returns the number of rows on the device, padding included.
+func (m *Matrix) capacity() int {
 	switch {
 	case m.Err() != nil:
 		return m.Rows()
 	case m.pieces != nil:
-		return m.pieces.room
+		return m.pieces.capacity
 	case m.difference != nil && m.difference.start.rows == 1:
-		return m.difference.models.room()
+		return m.difference.models.capacity()
 	case m.difference != nil, m.taken != nil:
 		return m.rows
 	}
 	return m.t.Shape().Dimensions[0]
 }
 
-// roomy returns the matrix as one tensor, with its spare rows.
-func (m *Matrix) roomy() (*tensors.Tensor, error) {
+// paddedTensor returns the matrix as one tensor, with its padding.
+func (m *Matrix) paddedTensor() (*tensors.Tensor, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (m *Matrix) roomy() (*tensors.Tensor, error) {
 	case m.pieces != nil:
 		return m.pieces.materialize()
 	case m.difference != nil:
-		return m.difference.materialize()
+		return m.difference.subtract()
 	case m.taken != nil:
 		return m.taken.materialize()
 	}
@@ -46,17 +46,17 @@ func (m *Matrix) roomy() (*tensors.Tensor, error) {
 
 // whole returns the matrix of all rows on the device.
 func (m *Matrix) whole() *Matrix {
-	if m.room() == m.Rows() {
+	if m.capacity() == m.Rows() {
 		return m
 	}
-	t, err := m.roomy()
+	t, err := m.paddedTensor()
 	if err != nil {
 		return &Matrix{err: err}
 	}
 	return fromTensor(t)
 }
 
-// TensorFor returns the matrix as one tensor. If it has a row for each of n clients, there is room for the greatest number of them, so
+// TensorFor returns the matrix as one tensor. If it has a row for each of n clients, it is padded to the greatest number of them, so
 // that what takes it is compiled once.
 func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
 	if m.Err() == nil && m.taken != nil && m.rows < n { // a cohort of one gets it as a cohort of several did
@@ -65,26 +65,26 @@ func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
 	if m.Err() == nil && m.rows == n && n < most {
 		switch {
 		case m.taken.byClient():
-			return m.taken.withRoom(most).tensor()
-		case m.room() == most:
-			return m.roomy()
+			return m.taken.padTo(most).tensor()
+		case m.capacity() == most:
+			return m.paddedTensor()
 		case n > 1:
-			return (&taken{from: m, rows: engine.Sequence(n)}).withRoom(most).tensor()
+			return (&taken{from: m, rows: engine.Sequence(n)}).padTo(most).tensor()
 		}
 	}
 	return m.tensor()
 }
 
 // align makes the arguments of a row-wise program, in place, those for all rows on the device, and returns how many of the rows that it
-// computes count: 0 for all. Other programs get the rows that count, and so do row-wise ones of matrices with different room.
-func align(p *xla.Program, args []any) (rows, room int) {
+// computes count: 0 for all. Other programs get the rows that count, and so do row-wise ones of matrices with different padding.
+func align(p *xla.Program, args []any) (rows, capacity int) {
 	for _, a := range args {
-		if m, is := a.(*Matrix); is && p.IsRowWise() && m.room() > m.Rows() {
-			rows, room = m.rows, m.room()
+		if m, is := a.(*Matrix); is && p.IsRowWise() && m.capacity() > m.Rows() {
+			rows, capacity = m.rows, m.capacity()
 		}
 	}
 	for _, a := range args {
-		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.room() == room || m.taken != nil)) && !(m.Rows() == 1 && m.room() == 1) {
+		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.capacity() == capacity || m.taken != nil)) && !(m.Rows() == 1 && m.capacity() == 1) {
 			return 0, 0
 		}
 	}
@@ -92,31 +92,31 @@ func align(p *xla.Program, args []any) (rows, room int) {
 		switch a := a.(type) {
 		case *Matrix:
 			args[i] = a
-			if rows > 0 && a.room() == room {
+			if rows > 0 && a.capacity() == capacity {
 				args[i] = a.whole()
 			} else if rows > 0 && a.taken.byClient() && a.Rows() == rows {
-				args[i] = a.taken.withRoom(room)
+				args[i] = a.taken.padTo(capacity)
 			}
 		case []float64:
-			args[i] = padded(a, rows, room)
+			args[i] = padded(a, rows, capacity)
 		case []float32:
-			args[i] = padded(a, rows, room)
+			args[i] = padded(a, rows, capacity)
 		case []int:
-			args[i] = padded(a, rows, room)
+			args[i] = padded(a, rows, capacity)
 		}
 	}
-	return rows, room
+	return rows, capacity
 }
 
 // padded returns one value per row, for all rows on the device.
-func padded[T any](values []T, rows, room int) []T {
+func padded[T any](values []T, rows, capacity int) []T {
 	if rows == 0 || len(values) != rows {
 		return values
 	}
-	return append(slices.Clip(values), make([]T, room-rows)...)
+	return append(slices.Clip(values), make([]T, capacity-rows)...)
 }
 
-// taken are rows of a matrix, gathered when they are used: with as many spare ones as what they are used with.
+// taken are rows of a matrix, gathered when they are used: with as much padding as what they are used with.
 type taken struct {
 	mu   sync.Mutex
 	from *Matrix // nil once they are gathered
@@ -141,15 +141,15 @@ func (k *taken) materialize() (*tensors.Tensor, error) {
 	return k.t, k.err
 }
 
-// withRoom returns the rows and spare ones, as a matrix.
-func (k *taken) withRoom(room int) *Matrix {
+// padTo returns the rows and padding, as a matrix.
+func (k *taken) padTo(capacity int) *Matrix {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	from, rows := k.from, slices.Clone(k.rows)
 	if from == nil { // gathered already
 		from, rows = &Matrix{rows: len(rows), t: k.t, err: k.err}, engine.Sequence(len(rows))
 	}
-	for len(rows) < room {
+	for len(rows) < capacity {
 		rows = append(rows, rows[0])
 	}
 	return from.Apply(takeRows, rows)

@@ -12,28 +12,6 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// A matrix with spare rows behaves as one without, in pieces and joined; so does a difference.
-func TestMatrixWithRoom(t *testing.T) {
-	for _, room := range []int{3, 4, 5, 9} {
-		pieces := func() []engine.Value {
-			return engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t})
-		}
-		whole := func() []engine.Value {
-			return engine.Values([]*tensors.Tensor{NewMatrix([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2).t})
-		}
-		for _, fresh := range []func() *Matrix{
-			func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, room) },
-			func() *Matrix { return FromPieces(whole(), []int{0, 1, 2}, room) },
-			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, room), row(0, 0)) },
-			func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, room).Scale(1) },
-			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, room), row(1, 1)).Add(row(1, 1)) },
-			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, room), Zeros(3, 2)) },
-		} {
-			testMatrix(t, fresh)
-		}
-	}
-}
-
 var (
 	rowWise = NewProgram("row-wise", func(a []*graph.Node) []*graph.Node {
 		return []*graph.Node{graph.Mul(a[0], graph.InsertAxes(a[1], -1)), graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(0, 1))}
@@ -41,9 +19,9 @@ var (
 	cubes = NewProgram("cubes", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], graph.Square(a[0])) })
 )
 
-// Cohorts of one to seven rows, with room for seven in pieces of three, give what their rows give by themselves, and compile nothing
+// Cohorts of one to seven rows, padded to seven in pieces of three, give what their rows give by themselves, and compile nothing
 // after the first.
-func TestRoomCompilesNothing(t *testing.T) {
+func TestPaddingCompilesNothing(t *testing.T) {
 	const most, lanes = 7, 3
 	x := row(10, 20)
 	memory := NewMatrix(slices.Repeat([]float32{1, 2, 3, 4}, 10), 20, 2)
@@ -78,17 +56,17 @@ func TestRoomCompilesNothing(t *testing.T) {
 	}
 }
 
-// Other programs, and matrices with other room, get the rows that count.
-func TestRoomWithOthers(t *testing.T) {
-	with := func(room int) *Matrix {
+// Other programs, and matrices with other padding, get the rows that count.
+func TestPaddingWithOthers(t *testing.T) {
+	with := func(capacity int) *Matrix {
 		ts := engine.Values([]*tensors.Tensor{NewMatrix([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2).t})
-		return FromPieces(ts, []int{0, 1}, room)
+		return FromPieces(ts, []int{0, 1}, capacity)
 	}
 	used := func(m *Matrix) *Matrix { rowsOf(t, m); return m }
 	for name, got := range map[string]*Matrix{
 		"not row-wise":    with(4).Apply(cubes).Sub(with(4).Apply(cubes)).Add(with(4)),
-		"other room":      with(4).Add(with(5)).Scale(0.5),
-		"no room":         with(4).Add(with(0)).Scale(0.5),
+		"other padding":   with(4).Add(with(5)).Scale(0.5),
+		"no padding":      with(4).Add(with(0)).Scale(0.5),
 		"taken before":    with(4).Add(used(NewMatrix([]float32{5, 6, 3, 4, 1, 2}, 3, 2).Take(2, 1))).Scale(0.5),
 		"put":             NewMatrix([]float32{3, 4, 9, 9, 1, 2}, 3, 2).Put([]int{2, 0}, with(4).Scale(1)).Take(2, 0),
 		"one row of many": with(4).Mul(with(4).Take(0)).Add(with(4)).Sub(with(4).Mul(with(4).Take(0))),
@@ -105,7 +83,7 @@ func TestRoomWithOthers(t *testing.T) {
 	}
 }
 
-// A row that several clients have used stays one row for a single client. Where each has its own row, a single client's has the room of
+// A row that several clients have used stays one row for a single client. Where each has its own row, a single client's is padded like
 // all.
 func TestOneRowForCohortsOfAnySize(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
