@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/flight"
 	"fedkit.example/fedkit/internal/rows"
@@ -73,7 +72,7 @@ func (r *Round) arrive(f *InFlight, a Async) (*Updates, error) {
 		}
 		event, _ := f.Queue.Pop()
 		at := slices.IndexFunc(f.Jobs, func(w flight.Job) bool { return w.Number == event.Number })
-		r.clock.now = max(r.clock.now, event.Time)
+		r.clock.Now = max(r.clock.Now, event.Time)
 		if w := &f.Jobs[at]; !w.Lost && w.Model == nil {
 			if err := r.compute(f, a); err != nil {
 				return nil, err
@@ -82,7 +81,7 @@ func (r *Round) arrive(f *InFlight, a Async) (*Updates, error) {
 		w := f.Jobs[at]
 		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 		if w.Lost {
-			r.record.Absences = append(r.record.Absences, history.Absence{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), DroppedOut: true})
+			r.absent(sim.Times{Client: w.Client, Begin: w.Begin, Arrived: w.Arrived, Lost: true})
 		} else {
 			in = append(in, w)
 		}
@@ -128,7 +127,7 @@ func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
 		busy[w.Client] = true
 	}
 	if len(f.Jobs) == 0 { // nothing happens until a device is on
-		r.clock.now = r.nextOn(busy)
+		r.clock.Await(busy)
 	}
 	idle := r.idle(busy)
 	n := min(a.Concurrency-len(f.Jobs), len(idle))
@@ -156,11 +155,8 @@ func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
 // begin starts the clients of the job.
 func (r *Round) begin(f *InFlight, a *Async) error {
 	down, up, err := a.Job.traffic(r.Fed.Task)
-	model, device := float64(r.Fed.Task.Bytes()), new(sim.Device)
+	model := float64(r.Fed.Task.Bytes())
 	for _, c := range a.Job.Clients {
-		if devices := r.devices(); devices != nil {
-			device = &devices[c]
-		}
 		r.began[c]++
 		call := r.began[c]
 		one, steps := a.Job, 0
@@ -175,8 +171,8 @@ func (r *Round) begin(f *InFlight, a *Async) error {
 			one.Steps = []int{steps}
 		}
 		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])
-		v := r.clock.visit(device, c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		w := flight.Job{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
+		t := r.clock.Time(c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		w := flight.Job{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: t.Begin, Received: t.Received, Finished: t.Trained, Arrived: t.Arrived, Lost: t.Lost}
 		if err := f.Queue.Push(w.Event()); err != nil {
 			return err
 		}
@@ -196,7 +192,7 @@ func (r *Round) collect(f *InFlight, a Async, in []flight.Job) (*Updates, error)
 		models, starts = append(models, w.Model), append(starts, f.Start(w.Round))
 		u.Results = append(u.Results, ClientResult{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
 			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
-		if r.devices() != nil {
+		if r.time() != nil {
 			s := &u.Results[len(u.Results)-1]
 			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
 		}

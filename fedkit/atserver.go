@@ -150,9 +150,8 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 		return u, nil
 	}
 	done := ServerResult{Steps: s.Steps, Loss: s.Loss}
-	if r.devices() != nil {
-		end := fed.Devices[0].On.Finish(r.clock.now, fed.Devices[0].Compute(job.examples(fed, 0, s.Steps), r.clock.operations))
-		done.Seconds, r.clock.now = Float(end-r.clock.now), end
+	if c := r.time(); c != nil {
+		done.Seconds = Float(c.Train(fed.Devices[0], job.examples(fed, 0, s.Steps)))
 	}
 	if r.record.Server == nil {
 		r.record.Server = &ServerResult{}

@@ -299,24 +299,6 @@ func hashDevices(devices []sim.Device) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// devices returns the clients' devices; nil if the round is not timed: the federation has none, or it is an evaluation.
-func (r *Round) devices() []sim.Device {
-	if r.quiet {
-		return nil
-	}
-	return r.Fed.Devices
-}
-
-// Estimate returns the seconds that a client needs to receive a model, to train for one epoch, and to send a model, while its
-// device is on. Without devices, they are 0.
-func (r *Round) Estimate(client int) (receive, epoch, send float64) {
-	if r.devices() == nil {
-		return 0, 0, 0
-	}
-	d, model := &r.Fed.Devices[client], float64(r.Fed.Task.Bytes())
-	return d.Receive(model), d.Compute(float64(len(r.Fed.Clients[client].Train)), r.clock.operations), d.Send(model)
-}
-
 // Interceptor changes updates between the clients and the server, as an attack or added noise does.
 type Interceptor interface {
 	// Intercept returns what the server receives instead of u.Models, [n, d]; all randomness must come from rng.

@@ -132,8 +132,8 @@ func (f *Federation) predictions(part datasets.Part, rows []int, outputs [][]flo
 // the test part it is an evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
 func (r *Round) Losses(models *Matrix, part datasets.Part, clients []int) [][]float64 {
 	loss, end := r.compare(models, part, clients)
-	if r.devices() != nil && r.err == nil {
-		r.clock.now = max(r.clock.now, end)
+	if c := r.time(); c != nil && r.err == nil {
+		c.Now = max(c.Now, end)
 	}
 	return loss
 }
@@ -194,8 +194,11 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 	}
 	if part != datasets.TestPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
-		if r.devices() != nil {
-			end = r.compareInTime(models.Rows(), part, clients)
+		if c := r.time(); c != nil {
+			for _, i := range clients {
+				bytes, examples := models.Rows()*r.Fed.Task.Bytes(), models.Rows()*len(ownRows(r.Fed.Clients[i], part))
+				end = max(end, c.Score(i, float64(bytes)+r.base(i, 1), float64(examples)))
+			}
 		}
 		r.sendBases(clients, 1)
 	}

@@ -14,6 +14,7 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/task"
+	"fedkit.example/fedkit/sim"
 )
 
 // Round is a strategy's interface to one round. Its methods remember the first error and then do nothing: a strategy may call
@@ -30,7 +31,7 @@ type Round struct {
 	rows         map[int]int // by client, its row in the record
 	stage        string
 	past         *past
-	clock        *clock
+	clock        *sim.Clock
 	memories     *memories   // of the clients' optimizers, if they are kept
 	bases        *bases      // who has the frozen parameters, if there are any
 	chosen       []int       // by Select
@@ -152,7 +153,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	from := r.Candidates()
 	n := min(cohortSize(fraction, r.Clients()), len(from))
 	wanted := n
-	if r.devices() != nil {
+	if r.time() != nil {
 		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.OverSelection))))
 	}
 	chosen := r.choose(s, n, from, r.Rand("select"))
@@ -192,31 +193,16 @@ func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []
 // Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on; in an
 // asynchronous round, only idle ones. If no device is on and no client is training, the clock advances until one is.
 func (r *Round) Candidates() (some []int) {
-	if r.busy == nil && r.devices() != nil {
-		r.clock.now = r.nextOn(nil)
+	if c := r.time(); c != nil && r.busy == nil {
+		c.Await(nil)
 	}
 	return r.idle(r.busy)
 }
 
-// nextOn returns the earliest time, from now on, at which the device of a client that is not busy is on.
-func (r *Round) nextOn(busy []bool) float64 {
-	if r.devices() == nil {
-		return r.clock.now
-	}
-	next := math.Inf(1)
-	for i, d := range r.devices() {
-		if busy == nil || !busy[i] {
-			next = min(next, d.On.Next(r.clock.now))
-		}
-	}
-	return next
-}
-
 // idle returns the clients that are not busy and whose devices are on now.
 func (r *Round) idle(busy []bool) (some []int) {
-	devices := r.devices()
 	for i := range r.Clients() {
-		if (busy == nil || !busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
+		if (busy == nil || !busy[i]) && (r.time() == nil || r.clock.On(i)) {
 			some = append(some, i)
 		}
 	}

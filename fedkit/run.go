@@ -112,7 +112,7 @@ type underway struct {
 	on       engine.Device
 	h        *History
 	past     *past
-	clock    *clock
+	clock    *sim.Clock
 	states   checkpoint.States // of the strategy and those it wraps
 	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
@@ -264,7 +264,7 @@ func (u *underway) resume(ctx context.Context) error {
 			r.LeaveOutEvaluation(r.Clusters != nil && u.clusters && serves())
 		}
 		u.see(r)
-		u.clock.now = float64(r.Clock)
+		u.clock.Now = float64(r.Clock)
 		u.opts.Keep.thin(r, u.opts)
 	})
 	if len(u.h.Rounds) > 0 {
