@@ -96,8 +96,8 @@ func (a *Async) check(fed *Federation) error {
 			return Invalid("Async.Job."+field.name, "set", "empty: clients that began in earlier rounds differ in Start only")
 		}
 	}
-	if a.Job.Local.KeepMemory {
-		return Invalid("Async.Job.Local.KeepMemory", true, "false: work is computed as late as possible, not in the order in which a client does it")
+	if err := a.Job.Local.refusedIn(asynchronous, "Async.Job.Local"); err != nil {
+		return err
 	}
 	all := a.Job
 	all.Clients = []int{0}
@@ -155,7 +155,7 @@ func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
 // begin starts the clients of the job.
 func (r *Round) begin(f *InFlight, a *Async) error {
 	down, up, err := a.Job.traffic(r.Fed.Task)
-	model := float64(r.Fed.Task.Bytes())
+	model, local := float64(r.Fed.Task.Bytes()), a.Job.Local.WithDefaults()
 	for _, c := range a.Job.Clients {
 		r.began[c]++
 		call := r.began[c]
@@ -165,7 +165,7 @@ func (r *Round) begin(f *InFlight, a *Async) error {
 			if steps = a.Steps(c, Random(r.opts.Seed, "steps", r.T, c, call)); steps < 1 {
 				return Invalid("Async.Steps", steps, fmt.Sprintf("at least 1 (client %d)", c))
 			}
-			if err := r.Fed.fitsSteps("Async.Steps", steps, float64(steps), a.Job.Local.WithDefaults(), 1); err != nil {
+			if err := r.Fed.fitsSteps("Async.Steps", steps, float64(steps), local, 1); err != nil {
 				return err
 			}
 			one.Steps = []int{steps}

@@ -135,8 +135,9 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 		return nil, Invalid("Job.StayLocal, Communicated, Down or Up", "set", "left out at the server, where nothing travels")
 	case job.Objective == nil && len(labeled(&fed.Data.Train, fed.Clients[0].Train)) < len(fed.Clients[0].Train):
 		return nil, Invalid("Job.Objective", "nil", "set at a server with rows without a label, which the task's loss cannot count")
-	case job.Local.KeepMemory:
-		return nil, Invalid("Job.Local.KeepMemory", true, "false at the server, which starts each job from an empty memory")
+	}
+	if err := job.Local.refusedIn(atServer, "Job.Local"); err != nil {
+		return nil, err
 	}
 	u, err := job.solve(r.ctx, fed, r.on, r.opts.Seed, r.T, r.calls, nil)
 	if err != nil {
