@@ -131,7 +131,7 @@ func (f *Federation) numbers(clients []int) []int {
 // evaluateUnseen scores the unseen clients.
 func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
 	fed := r.Fed.Unseen
-	if fed == nil || !r.enter("welcome") {
+	if fed == nil || !r.enter("serve unseen clients") {
 		return
 	}
 	opts := r.opts
@@ -146,7 +146,7 @@ func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
 
 // serveUnseen returns what the unseen clients are served.
 func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
-	if w := welcomer(s); w != nil {
+	if w := unseenServer(s); w != nil {
 		sv = w.ServeUnseen(r)
 	} else if served.Models == nil {
 		sv.Global = served.Global
@@ -175,8 +175,8 @@ func (r *Round) fitMixture(models *Matrix) (pi [][]float64) {
 	return pi
 }
 
-// welcomer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.
-func welcomer(s Strategy) UnseenServer {
+// unseenServer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.
+func unseenServer(s Strategy) UnseenServer {
 	all, _ := unwrap(s)
 	for _, s := range all {
 		if w, ok := s.(UnseenServer); ok {

@@ -34,7 +34,7 @@ func (r *Round) Uniform(purpose string, d int, clients ...int) *Matrix {
 	return r.random(rows.Uniform, purpose, d, clients)
 }
 
-func (r *Round) random(of func(keys []uint64, d, room int) *Matrix, purpose string, d int, clients []int) *Matrix {
+func (r *Round) random(of func(keys []uint64, d, capacity int) *Matrix, purpose string, d int, clients []int) *Matrix {
 	if r.err != nil {
 		return Failed(r.err)
 	}

@@ -78,7 +78,7 @@ var inMain = regexp.MustCompile(`(^|[\s(])(main\.go:\d+)\b`)
 
 // report describes the panic and where it happened. GoNB replaces "/…/main.go:12" by the number of the cell and the line in it.
 func report(p any, own []runtime.Frame) string {
-	text := said(p)
+	text := message(p)
 	if len(own) == 0 {
 		return text + "\n"
 	}
@@ -91,8 +91,8 @@ func report(p any, own []runtime.Frame) string {
 	return text + "\n"
 }
 
-// said is the text of the panic. Errors of packages are shown as they are.
-func said(p any) string {
+// message is the text of the panic. Errors of packages are shown as they are.
+func message(p any) string {
 	if err, ok := p.(error); ok {
 		if _, ok := p.(runtime.Error); !ok {
 			return "error: " + err.Error()

@@ -79,7 +79,7 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 //
 // A cohort keeps both bounds if it meets two families of constraints. Wait: a minimum number of the clients that have
 // waited w rounds or more, for every w (see due). Quota: a maximum number of the clients that may take part k times or
-// fewer by now, for every k (see quotaRoom). Each family alone is a matroid, so that a greedy choice in any order ends
+// fewer by now, for every k (see quotaCapacity). Each family alone is a matroid, so that a greedy choice in any order ends
 // with n clients. Both at once are no matroid: the due clients are taken first, preferably those with much of their quota
 // left, as far as the quota allows. TestFairKeepsBothBounds follows every choice for M ≤ 4, where both always hold; from
 // M = 8 on Wait may not.
@@ -89,10 +89,10 @@ func (s Fair) choose(t, n, wanted int, order, took, waited []int) []int {
 	slices.SortStableFunc(bySpare, func(a, b int) int { return cmp.Compare(spare[b], spare[a]) })
 	due := s.due(n, bySpare, waited)
 	size := max(wanted, len(due))
-	bound := s.quotaRoom(t, n, spare)
+	bound := s.quotaCapacity(t, n, spare)
 	chosen := bound.add(bound.add(nil, due, size), order, size)
 	if s.Quota > 0 && len(chosen) < min(n, size) { // only if the strategy asked for other numbers before
-		chosen = newRoom(spare, []int{0}).add(chosen, order, min(n, size))
+		chosen = newCapacity(spare, []int{0}).add(chosen, order, min(n, size))
 	}
 	return chosen
 }

@@ -22,7 +22,7 @@ func (s Fair) spare(t int, took []int) []int {
 	return spare
 }
 
-// quotaRoom says how many clients with at most k rounds to spare may take part in round t, so that all later rounds can
+// quotaCapacity says how many clients with at most k rounds to spare may take part in round t, so that all later rounds can
 // have n clients below the quota.
 //
 // Of the h rounds after t, let k be those in which ⌈q·t⌉ does not grow. A client that has s rounds to spare after round t
@@ -32,10 +32,10 @@ func (s Fair) spare(t int, took []int) []int {
 //
 // for every h is necessary, and by the max-flow min-cut theorem it is sufficient. It is strictest for the first h that has
 // k such rounds. The sum grows by one with each client in round t that has at most k to spare.
-func (s Fair) quotaRoom(t, n int, spare []int) *room {
+func (s Fair) quotaCapacity(t, n int, spare []int) *capacity {
 	m := len(spare)
 	if s.Quota == 0 || n == m { // in the second case q = 1, as Check has seen
-		return newRoom(spare, nil)
+		return newCapacity(spare, nil)
 	}
 	count := make([]int, slices.Max(spare)+1)
 	for _, k := range spare {
@@ -51,7 +51,7 @@ func (s Fair) quotaRoom(t, n int, spare []int) *room {
 			left[k] = int(min(places-float64(missing), float64(m)))
 		}
 	}
-	return newRoom(spare, left)
+	return newCapacity(spare, left)
 }
 
 // until returns the least h for which the h rounds after t have k in which ⌈q·t⌉ does not grow, +Inf if q = 1.

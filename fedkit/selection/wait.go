@@ -26,5 +26,5 @@ func (s Fair) due(n int, order, waited []int) []int {
 	for w := range most {
 		most[w] = size - least[w+1]
 	}
-	return newRoom(waited, most).add(nil, order, size)
+	return newCapacity(waited, most).add(nil, order, size)
 }

@@ -1,14 +1,14 @@
 package selection
 
-// room is the capacity of a cohort: it may take left[k] more clients whose key is k or less. A key beyond the last k is
+// capacity is that of a cohort: it may take left[k] more clients whose key is k or less. A key beyond the last k is
 // unbounded.
-type room struct {
+type capacity struct {
 	key, left []int
 	full      int // the largest k without capacity, −1 if none
 }
 
-func newRoom(key, left []int) *room {
-	r := &room{key: key, left: left, full: len(left) - 1}
+func newCapacity(key, left []int) *capacity {
+	r := &capacity{key: key, left: left, full: len(left) - 1}
 	for r.full >= 0 && left[r.full] > 0 {
 		r.full--
 	}
@@ -16,7 +16,7 @@ func newRoom(key, left []int) *room {
 }
 
 // add appends clients in this order, as far as there is capacity, until there are size of them.
-func (r *room) add(chosen, order []int, size int) []int {
+func (r *capacity) add(chosen, order []int, size int) []int {
 	in := make(map[int]bool, size)
 	for _, c := range chosen {
 		in[c] = true
@@ -36,7 +36,7 @@ func (r *room) add(chosen, order []int, size int) []int {
 }
 
 // take uses up capacity for one client.
-func (r *room) take(c int) {
+func (r *capacity) take(c int) {
 	for k := r.key[c]; k < len(r.left); k++ {
 		if r.left[k]--; r.left[k] <= 0 {
 			r.full = max(r.full, k)
