@@ -8,16 +8,8 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/task"
-	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
-
-// Layer returns the output of a named layer for X by a model, such as Params or Model("global"), [C, B, …]; Features if the name is
-// empty. Like Forward, it is always in evaluation mode.
-func (b *Batch) Layer(name string, p []*graph.Node) *graph.Node {
-	return task.Layer(b.Task, name, p, b.X)
-}
 
 // Features returns the outputs of a layer for each client's own examples of a part, by client: Outputs [n_i, f], flattened, with
 // Labels or Targets. Each client has its row of models [n, d], or all have the one in models [1, d]. Package model names the layers
