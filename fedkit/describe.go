@@ -1,12 +1,8 @@
 package fedkit
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,13 +11,10 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/checkpoint"
-	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/source"
-	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Describe returns the history that Run would begin with. It has everything that identifies the run, and no rounds: the
@@ -114,7 +107,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := checkMetrics(o.Metrics); err != nil {
 		return err
 	}
-	if _, err := o.stopRule(fed); err != nil {
+	if _, err := o.earlyRule(fed); err != nil {
 		return err
 	}
 	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
@@ -201,67 +194,12 @@ func (o Options) settings() *config.Config {
 	return config.Of(settings(o))
 }
 
-// fingerprint identifies a task on the federation's data: the SHA-256, in hexadecimal, of its parameters' names and shapes, of
-// initial values, and of its StableHLO for a few examples, for the evaluation blocks, and for the given batch sizes; if it has code of
-// yours, of that too, since it may do otherwise with other batches, and of the outputs of named layers. Models that compute
-// different things have different fingerprints, whatever their names. A task that no longer computes what it did is refused.
+// fingerprint is task.Fingerprint for the federation's data and the given batch sizes, beside those that every task is traced for.
 func (f *Federation) fingerprint(batches []int, own string) (sum string, err error) {
 	defer fault.Recovered("model", &err)
 	f.lazy.mu.Lock()
 	defer f.lazy.mu.Unlock()
-	h, names, layers := sha256.New(), new(bytes.Buffer), io.Writer(nil)
-	if own != "" {
-		layers = names
-		fmt.Fprintln(h, own)
-	}
-	for _, p := range f.Task.Params {
-		fmt.Fprintf(h, "%q %v\n", p.Name, p.Shape)
-		if p.Running {
-			fmt.Fprintln(h, "running")
-		}
-		if p.Frozen {
-			fmt.Fprintln(h, "frozen")
-		}
-	}
-	e := task.ForEngine(f.Task)
-	for _, batch := range slices.Concat([]int{task.TrialBatch}, engine.Blocks(), batches) {
-		sum, known := f.lazy.texts[batch]
-		if !known || batch == task.TrialBatch {
-			text, err := e.Text(f.Data, batch, func(p []*graph.Node, x *graph.Node) []*graph.Node { return task.Representations(f.Task, layers, p, x) })
-			if err != nil {
-				return "", fmt.Errorf("task %s: %w", f.Task.Name, err)
-			}
-			is := sha256.Sum256(text)
-			if known && is != sum {
-				return "", Invalid("Federation.Task", "changed", "one that computes what it did before, since programs are compiled once: fedkit.New takes a model that makes another task")
-			}
-			f.lazy.texts[batch], sum = is, is
-		}
-		if batch == task.TrialBatch { // first
-			h.Write(names.Bytes())
-		}
-		h.Write(sum[:])
-	}
-	if f.lazy.first == "" {
-		if f.lazy.first, err = firstSum(f.Task); err != nil {
-			return "", err
-		}
-	}
-	h.Write([]byte(f.lazy.first))
-	return fmt.Sprintf("%x", h.Sum(nil)), nil
-}
-
-// firstSum returns the SHA-256 of initial parameters.
-func firstSum(t *Task) (string, error) {
-	first, err := task.Start(t, Random(0, "fingerprint"))
-	if err != nil {
-		return "", fmt.Errorf("task %s: Init: %w", t.Name, err)
-	}
-	h := sha256.New()
-	if err := binary.Write(h, binary.LittleEndian, first); err != nil {
-		return "", err
-	}
-	return string(h.Sum(nil)), nil
+	return f.lazy.prints.Of(f.Task, f.Data, batches, own, Random(0, "fingerprint"))
 }
 
 // batches returns the batch sizes of a strategy and its parts, capped at the largest client's examples, in ascending order.

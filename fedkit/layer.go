@@ -8,6 +8,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/holdings"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -52,16 +53,14 @@ func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clien
 
 // Features is Round.Features outside of a run.
 func (f *Federation) Features(ctx context.Context, models *Matrix, layer string, part datasets.Part, clients []int) (p []Predictions, err error) {
+	defer within("", &err)
 	defer fault.Recovered("features", &err)
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+	if err := f.ready(ctx); err != nil {
+		return nil, err
 	}
 	r := &Round{Fed: f, ctx: ctx, on: defaultDevice()}
 	if p = r.Features(models, layer, part, clients); r.err != nil {
-		return nil, fmt.Errorf("fedkit: %w", r.err)
+		return nil, r.err
 	}
 	return p, nil
 }
@@ -74,7 +73,7 @@ func (f *Federation) Rows(client int, part datasets.Part) (*mat.Dense, error) {
 	if err := f.checkOwn(part, []int{client}); err != nil {
 		return nil, fmt.Errorf("fedkit: rows: %w", err)
 	}
-	rows, split := ownRows(f.Clients[client], part), f.Data.Part(part)
+	rows, split := holdings.Of(f.Clients[client], part), f.Data.Part(part)
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("fedkit: rows: %w", Invalid("client", client, "one that has examples of this part"))
 	}

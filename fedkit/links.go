@@ -17,23 +17,17 @@ func Edge(e int) int { return sim.Edge(e) }
 // WithEdges returns the same federation with devices for n edge servers, drawn by the rule: on a federation with devices, messages
 // from and to them take their time too (see Round.Send). Only their rates, latency and hours count. Edges beyond n, all of them by
 // default, have no limits.
-func (f *Federation) WithEdges(n int, rule sim.Rule) (*Federation, error) {
-	fail := func(err error) (*Federation, error) { return nil, fmt.Errorf("fedkit: edges: %w", err) }
+func (f *Federation) WithEdges(n int, rule sim.Rule) (_ *Federation, err error) {
+	defer within("edges: ", &err)
 	if err := f.made(); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	if n < 1 {
-		return fail(Invalid("n", n, "at least 1"))
-	}
-	if rule == nil {
-		return fail(Invalid("rule", "nil", "a sim.Rule"))
-	}
-	if err := checkNils("rule", rule); err != nil {
-		return fail(err)
+		return nil, Invalid("n", n, "at least 1")
 	}
 	edges, words, err := drawDevices(rule, n)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	g := *f
 	g.edges, g.Rule = edges, fmt.Sprintf("%s; %d edges: %s", f.Rule, n, words)

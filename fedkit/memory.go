@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/xla"
@@ -31,7 +32,7 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 	if bytes+max(float64(engine.CPU.Memory), 32*d) < memory.Available() { // whatever programs take
 		return nil
 	}
-	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, trainRows(f.Clients))
+	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, holdings.Train(f.Clients))
 	if !own { // as many clients train for fewer models
 		lanes, perLane = 1, lanes*perLane
 	}
@@ -103,23 +104,15 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 	case l.Steps > 0:
 		return f.fitsSteps("Steps", l.Steps, float64(l.Steps), l, n)
 	}
-	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(f.largest())/float64(f.batch(l))), l, n)
-}
-
-// largest returns the training examples of the client that has the most.
-func (f *Federation) largest() (most int) {
-	for _, c := range f.Clients {
-		most = max(most, len(c.Train))
-	}
-	return most
+	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(holdings.Largest(f.Clients))/float64(f.batch(l))), l, n)
 }
 
 // batch returns the largest number of examples in a batch.
 func (f *Federation) batch(l Local) int {
 	if l.Batch == FullBatch {
-		return f.largest()
+		return holdings.Largest(f.Clients)
 	}
-	return min(l.Batch, f.largest())
+	return min(l.Batch, holdings.Largest(f.Clients))
 }
 
 // fitsSteps refuses an option that makes some client take more steps than there is memory for.

@@ -8,10 +8,10 @@ import (
 	"strconv"
 
 	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/fit"
+	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
@@ -71,10 +71,7 @@ func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float6
 //
 //	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
 func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) ([]Predictions, error) {
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	if err := f.made(); err != nil {
+	if err := f.ready(ctx); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	p, err := f.predict(ctx, models, part, rows, defaultDevice())
@@ -196,7 +193,7 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if c := r.time(); c != nil {
 			for _, i := range clients {
-				bytes, examples := models.Rows()*r.Fed.Task.Bytes(), models.Rows()*len(ownRows(r.Fed.Clients[i], part))
+				bytes, examples := models.Rows()*r.Fed.Task.Bytes(), models.Rows()*len(holdings.Of(r.Fed.Clients[i], part))
 				end = max(end, c.Score(i, float64(bytes)+r.base(i, 1), float64(examples)))
 			}
 		}
@@ -266,21 +263,10 @@ func (f *Federation) ownRows(part datasets.Part, clients []int) [][]int {
 	rows := make([][]int, len(clients))
 	for i, c := range clients {
 		if c >= 0 && c < f.Size() {
-			rows[i] = ownRows(f.Clients[c], part)
+			rows[i] = holdings.Of(f.Clients[c], part)
 		}
 	}
 	return rows
-}
-
-// ownRows returns the rows of a part that a client holds.
-func ownRows(c partition.Client, part datasets.Part) []int {
-	switch part {
-	case datasets.TestPart:
-		return c.Test
-	case datasets.ValidationPart:
-		return c.Validation
-	}
-	return c.Train
 }
 
 func (f *Federation) checkPart(part datasets.Part) error {

@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/past"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -30,7 +31,7 @@ type Round struct {
 	record       *Record
 	rows         map[int]int // by client, its row in the record
 	stage        string
-	past         *past
+	past         *past.Past
 	clock        *sim.Clock
 	memories     *memories   // of the clients' optimizers, if they are kept
 	bases        *bases      // who has the frozen parameters, if there are any
@@ -219,71 +220,39 @@ type PastUser interface {
 	UsesPast() bool // whether it does with its current options
 }
 
-// past is each client's participation so far. It is rebuilt from the History, so it survives a resume.
-type past struct {
-	rounds   []int            // by client, number of rounds in which it took part
-	last     []ClientResult   // by client, the latest
-	whole    bool             // all Results are kept, not only the latest
-	solves   [][]ClientResult // by client, oldest first
-	clusters []int            // the last served
-}
-
 // newPast keeps all Results if the history does, or a PastUser needs them.
-func newPast(fed *Federation, all []Strategy, k Keep) *past {
-	p := &past{rounds: make([]int, fed.Size()), last: make([]ClientResult, fed.Size()), whole: k.Results == 0, solves: make([][]ClientResult, fed.Size())}
+func newPast(fed *Federation, all []Strategy, k Keep) *past.Past {
+	whole := k.Results == 0
 	for _, s := range all {
 		_ = config.Walk(s, func(_ string, part any) error {
 			u, ok := part.(PastUser)
-			p.whole = p.whole || ok && u.UsesPast()
+			whole = whole || ok && u.UsesPast()
 			return nil
 		})
 	}
-	return p
-}
-
-func (p *past) add(r *Record) {
-	for _, s := range r.Results {
-		if s.Skipped {
-			continue
-		}
-		s.Round = r.Round
-		p.rounds[s.Client]++
-		if p.last[s.Client] = s; p.whole {
-			p.solves[s.Client] = append(p.solves[s.Client], s)
-		}
-	}
-	if r.Clusters != nil {
-		p.clusters = r.Clusters
-	}
-}
-
-func (p *past) clear() {
-	clear(p.rounds)
-	clear(p.last)
-	clear(p.solves)
-	p.clusters = nil
+	return past.New(fed.Size(), whole)
 }
 
 // Last returns a client's result in the latest earlier round in which it took part, zero if there is none, and the number of those
 // rounds.
 func (r *Round) Last(client int) (s ClientResult, rounds int) {
-	return r.past.last[client], r.past.rounds[client]
+	return r.past.Last(client)
 }
 
 // Past returns a client's results in all earlier rounds, oldest first, as for a μ that adapts to clients. They must not be changed.
 // To save memory, it is an error if Keep leaves out Results and no part of the strategy is a PastUser that UsesPast. Last always
 // works.
 func (r *Round) Past(client int) []ClientResult {
-	if !r.past.whole {
+	if !r.past.Whole {
 		r.Fail(Invalid("Options.Keep.Results", r.opts.Keep.Results, "left out for a strategy that calls Round.Past, or one of its parts must have UsesPast; Round.Last is always known"))
 		return nil
 	}
-	return r.past.solves[client]
+	return r.past.Results[client]
 }
 
 // Clusters returns the cluster of each client, [M], as last served (Serving.Clusters); nil if there are none, or none yet. It must
 // not be changed.
-func (r *Round) Clusters() []int { return r.past.clusters }
+func (r *Round) Clusters() []int { return r.past.Clusters }
 
 // Points is Matrix.Points in a round. After an error it has no points.
 func (r *Round) Points(m *Matrix) *cluster.Points {

@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/checkpoint"
+	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/past"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -108,10 +110,10 @@ type underway struct {
 	fed      *Federation
 	strategy Strategy
 	opts     Options // Rounds are fewer once StopAt has ended the run
-	stop     *stopRule
+	stop     *early.Rule
 	on       engine.Device
 	h        *History
-	past     *past
+	past     *past.Past
 	clock    *sim.Clock
 	states   checkpoint.States // of the strategy and those it wraps
 	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
@@ -153,7 +155,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
-	if u.stop, err = o.stopRule(fed); err != nil {
+	if u.stop, err = o.earlyRule(fed); err != nil {
 		return nil, err
 	}
 	u.claims = claimsOf(all, u.states, o.Checkpoint)
@@ -257,8 +259,8 @@ func (u *underway) resume(ctx context.Context) error {
 	atStart, serves := u.clusters, sync.OnceValue(func() bool { return u.servesClusters(ctx) })
 	u.h.Rounds, err = u.files.Resume(func(r *Record) {
 		if r.Round == 1 { // again, if the newest checkpoint is damaged
-			u.past.clear()
-			u.opts.Rounds, u.clusters = u.stop.rounds, atStart
+			u.past.Clear()
+			u.opts.Rounds, u.clusters = u.stop.Rounds, atStart
 		}
 		if r.Round%u.opts.EvalEvery != 0 && r.Round < u.opts.Rounds { // it may have been the last of a run of fewer rounds
 			r.LeaveOutEvaluation(r.Clusters != nil && u.clusters && serves())
@@ -319,9 +321,9 @@ func (u *underway) round(ctx context.Context) error {
 
 // see takes what later rounds know of a round, and ends the run there if StopAt says so.
 func (u *underway) see(r *Record) {
-	u.past.add(r)
+	u.past.Add(r)
 	u.clusters = r.Clusters != nil
-	if u.h.Early = u.stop.see(*r); u.h.Early != "" {
+	if u.h.Early = u.stop.See(*r); u.h.Early != "" {
 		u.opts.Rounds = r.Round
 	}
 }

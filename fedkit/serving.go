@@ -15,6 +15,7 @@ import (
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
@@ -69,7 +70,7 @@ func (r *Round) evaluate(s Strategy) {
 // scored returns the score of the global model on all labeled examples of a part, and each client's on its own under its served model.
 func (r *Round) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
 	if sv.Global != nil {
-		all := labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
+		all := holdings.Labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
 		s := r.scores(sv.Global, part, engine.Evaluation{Rows: all})
 		if s == nil {
 			return nil, nil
@@ -99,7 +100,7 @@ func (r *Round) evalRows(part datasets.Part) [][]int {
 		drawn = r.Rand("evaluate").Perm(m)[:n]
 	}
 	for _, c := range drawn {
-		rows[c] = ownRows(r.Fed.Clients[c], part)
+		rows[c] = holdings.Of(r.Fed.Clients[c], part)
 	}
 	return rows
 }

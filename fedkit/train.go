@@ -176,29 +176,28 @@ func (r *Round) Traffic(down, up float64) {
 //
 // Errors: a job that Round.Train refuses, NaN or Inf from a client.
 func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Updates, err error) {
+	defer within("", &err)
 	defer fault.Recovered("train", &err)
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+	if err := f.ready(ctx); err != nil {
+		return nil, err
 	}
 	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: defaultDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
 	if u = r.Train(job); r.err != nil {
-		return nil, fmt.Errorf("fedkit: %w", r.err)
+		return nil, r.err
 	}
 	return u, nil
 }
 
 // Models returns k freshly drawn models, [k, d], as Round.Models does in a run with this seed.
 func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
+	defer within("", &err)
 	defer fault.Recovered("models", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
 	r := &Round{Fed: f, opts: Options{Seed: seed}}
 	if m = r.Models(k); r.err != nil {
-		return nil, fmt.Errorf("fedkit: %w", r.err)
+		return nil, r.err
 	}
 	return m, nil
 }
