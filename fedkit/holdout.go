@@ -4,12 +4,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
-	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
-	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/internal/holdings"
 )
 
@@ -91,62 +88,4 @@ func (f *Federation) numbers(clients []int) []int {
 		n[i] = f.number[c]
 	}
 	return n
-}
-
-// evaluateUnseen scores the unseen clients.
-func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
-	fed := r.Fed.Unseen
-	if fed == nil || !r.enter("serve unseen clients") {
-		return
-	}
-	opts := r.opts
-	opts.EvalFraction = 0 // of the seen clients
-	n := &Round{T: r.T, Fed: fed, of: fed, ctx: r.ctx, opts: opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}
-	sv := n.serveUnseen(s, served)
-	if r.Fail(n.err); r.err == nil {
-		r.record.Unseen = n.ownScores(&sv, datasets.TestPart)
-		r.Fail(n.err)
-	}
-}
-
-// serveUnseen returns what the unseen clients are served.
-func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
-	if w := unseenServer(s); w != nil {
-		sv = w.ServeUnseen(r)
-	} else if served.Models == nil {
-		sv.Global = served.Global
-	} else if sv.Models = served.Models; served.Ensemble != nil {
-		sv.Ensemble = r.fitMixture(served.Models)
-	} else {
-		sv.ByLoss = true
-	}
-	if r.err == nil {
-		r.Fail(r.checkServing(&sv))
-	}
-	r.resolve(&sv)
-	return sv
-}
-
-// fitMixture returns each client's weights of fixed models, [M, k].
-func (r *Round) fitMixture(models *Matrix) (pi [][]float64) {
-	k := models.Rows()
-	for _, losses := range r.ExampleLosses(models, datasets.TrainPart, r.AllClients()) {
-		own := slices.Repeat([]float64{1 / float64(k)}, k)
-		for range 10 {
-			_, own = cluster.Responsibilities(losses, own)
-		}
-		pi = append(pi, own)
-	}
-	return pi
-}
-
-// unseenServer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.
-func unseenServer(s Strategy) UnseenServer {
-	all, _ := unwrap(s)
-	for _, s := range all {
-		if w, ok := s.(UnseenServer); ok {
-			return w
-		}
-	}
-	return nil
 }

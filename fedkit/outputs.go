@@ -3,14 +3,11 @@ package fedkit
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
@@ -348,53 +345,3 @@ func checkMetrics(metrics []Metric) error {
 
 // ofValues reports whether the data are of real values: every evaluation then records R², RMSE and MAE.
 func (f *Federation) ofValues() bool { return f.Data.Classes == 0 && !f.Data.Tags }
-
-// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part, and the
-// weights of those whose weight is not the number of examples.
-func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) (values, weights map[string]Float) {
-	if len(r.opts.Metrics) == 0 && !r.Fed.ofValues() || len(rows) == 0 || r.err != nil {
-		return nil, nil
-	}
-	values = map[string]Float{}
-	if r.Fed.ofValues() {
-		_, targets := r.Fed.Data.Part(part).Truth(rows)
-		for name, v := range fit.Of(pick(s.Outputs[0], at), targets) {
-			values[name] = Float(v)
-		}
-	}
-	for _, m := range r.opts.Metrics {
-		own := make([][]float32, len(at))
-		for i, j := range at {
-			own[i] = append(own[i], s.Outputs[0][j]...)
-		}
-		p := r.Fed.predictions(part, rows, own)
-		n := float64(len(rows))
-		v, weight, err := measured(m, &p, n)
-		if err != nil {
-			r.Fail(err)
-			return nil, nil
-		}
-		values[m.String()] = Float(v)
-		if weight != n && !math.IsNaN(v) { // in no mean
-			if weights == nil {
-				weights = map[string]Float{}
-			}
-			weights[m.String()] = Float(weight)
-		}
-	}
-	if len(values) == 0 { // the outputs are not those of the targets, but what a loss of its own takes
-		return nil, nil
-	}
-	return values, weights
-}
-
-// measured returns a metric's value and weight, n by default. A panic becomes an error.
-func measured(m Metric, p *Predictions, n float64) (v, weight float64, err error) {
-	defer fault.Recovered("metric "+m.String(), &err)
-	if w, is := m.(WeightedMetric); is {
-		if n = w.Weight(p); !(n >= 0) || math.IsInf(n, 0) {
-			return 0, 0, Invalid("metric "+m.String()+": Weight", n, "a number ≥ 0")
-		}
-	}
-	return m.Measure(p), n, nil
-}

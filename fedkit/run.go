@@ -236,7 +236,7 @@ func (u *underway) start(ctx context.Context) error {
 // servesClusters reports whether the strategy serves clusters without an evaluation. One that cannot serve yet has none.
 func (u *underway) servesClusters(ctx context.Context) bool {
 	r := u.newRound(ctx, 0)
-	guard(r, u.strategy, r.cluster)
+	guard(r, u.strategy, evaluation{r}.cluster)
 	return r.err == nil && r.record.Clusters != nil
 }
 
@@ -367,10 +367,10 @@ func (u *underway) play(r *Round) error {
 	switch {
 	case r.err != nil:
 	case r.T%u.opts.EvalEvery == 0 || r.T == u.opts.Rounds:
-		guard(r, u.strategy, func(s Strategy) error { r.evaluate(s); return r.err })
+		guard(r, u.strategy, func(s Strategy) error { evaluation{r}.evaluate(s); return r.err })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	case u.clusters:
-		guard(r, u.strategy, r.cluster)
+		guard(r, u.strategy, evaluation{r}.cluster)
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
 	switch {

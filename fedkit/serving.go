@@ -8,14 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
-	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/history"
-	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
@@ -46,85 +40,6 @@ type Serving struct {
 	Centroids *Matrix
 }
 
-// evaluate scores what the strategy serves now: the global model on the whole test part, every client's own test examples
-// under its served model, and those of the unseen clients; then the same on validation rows, if there are any.
-func (r *Round) evaluate(s Strategy) {
-	sv := r.served(s)
-	if !r.enter("evaluate") {
-		return
-	}
-	r.recordClusters(&sv)
-	r.record.Personal = sv.Models != nil
-	r.record.Global, r.record.Scores = r.scored(&sv, datasets.TestPart)
-	if sv.Models != nil {
-		r.chooseOnTest(sv.clusterModels())
-	}
-	r.evaluateUnseen(s, &sv)
-	if r.err == nil && sv.Gate == nil && r.Fed.NeedsValidation() == nil {
-		v := &history.Validation{}
-		v.Global, v.Scores = r.scored(&sv, datasets.ValidationPart)
-		r.record.Validation = v
-	}
-}
-
-// scored returns the score of the global model on all labeled examples of a part, and each client's on its own under its served model.
-func (r *Round) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
-	if sv.Global != nil {
-		all := holdings.Labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
-		s := r.scores(sv.Global, part, engine.Evaluation{Rows: all})
-		if s == nil {
-			return nil, nil
-		}
-		score := r.score(s, part, sequence(len(all)), all)
-		score.Weights = nil // for means over clients
-		global = &score
-		if sv.Models == nil { // one model for all: every client's examples have been scored
-			place := make([]int, r.Fed.Data.Part(part).Len())
-			for at, row := range all {
-				place[row] = at
-			}
-			for _, rows := range r.evalRows(part) {
-				own = append(own, r.score(s, part, pick(place, rows), rows))
-			}
-			return global, own
-		}
-	}
-	return global, r.ownScores(sv, part)
-}
-
-// evalRows returns each client's examples of a part that an evaluation scores, none if it is not drawn: see Options.EvalFraction.
-func (r *Round) evalRows(part datasets.Part) [][]int {
-	rows, m := make([][]int, r.Clients()), r.Clients()
-	drawn := r.AllClients()
-	if n := cohortSize(r.opts.EvalFraction, m); n < m {
-		drawn = r.Rand("evaluate").Perm(m)[:n]
-	}
-	for _, c := range drawn {
-		rows[c] = holdings.Of(r.Fed.Clients[c], part)
-	}
-	return rows
-}
-
-// ownScores returns each client's score on its own examples of a part under its served model.
-func (r *Round) ownScores(sv *Serving, part datasets.Part) (scores []Score) {
-	switch {
-	case sv.Models == nil:
-		return r.scoresOf(part, r.AllClients(), sv.Global, make([]int, r.Clients()))
-	case sv.Assign != nil:
-		return r.scoresOf(part, r.AllClients(), sv.Models, sv.Assign)
-	case sv.mixesOutputs():
-		return r.split(part, r.AllClients(), func(rows []int) *engine.Scores {
-			return r.scores(sv.Models, part, engine.Evaluation{Rows: rows, Weights: sv.weights(r.evalRows(part))})
-		})
-	}
-	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
-	for clients := range slices.Chunk(r.AllClients(), chunk) {
-		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
-		scores = append(scores, r.scoresOf(part, clients, personal, sequence(len(clients)))...)
-	}
-	return scores
-}
-
 // clusterModels returns the models of the clusters, nil if the strategy serves none.
 func (s *Serving) clusterModels() *Matrix {
 	switch {
@@ -134,63 +49,6 @@ func (s *Serving) clusterModels() *Matrix {
 		return s.Models
 	}
 	return nil
-}
-
-// chooseOnTest implements Options.ChooseOnTest.
-func (r *Round) chooseOnTest(models *Matrix) {
-	if !r.opts.ChooseOnTest || models == nil {
-		return
-	}
-	best := lowest(r.Losses(models, datasets.TestPart, r.AllClients()))
-	if r.enter("evaluate") {
-		r.record.ChosenOnTest = r.scoresOf(datasets.TestPart, r.AllClients(), models, best)
-	}
-}
-
-// served returns what the strategy serves now, with ByLoss resolved into Assign and Clusters. After an error it is empty.
-func (r *Round) served(s Strategy) Serving {
-	sv, ok := r.serve(s)
-	if ok {
-		r.resolve(&sv)
-	}
-	if r.err != nil {
-		return Serving{}
-	}
-	return sv
-}
-
-// resolve replaces ByLoss by Assign, and sets Clusters and Centroids unless the strategy has its own.
-func (r *Round) resolve(sv *Serving) {
-	if !sv.ByLoss || !r.enter("evaluate") {
-		return
-	}
-	sv.Assign, sv.ByLoss = r.LowestLoss(sv.Models, r.AllClients()), false
-	if sv.Clusters == nil {
-		sv.Clusters = sv.Assign
-	}
-	if sv.Centroids == nil {
-		sv.Centroids = sv.Models
-	}
-}
-
-// serve returns what the strategy serves now, and whether it is valid.
-func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
-	r.quiet = true
-	if r.enter("serve") {
-		sv = s.Serve(r)
-	}
-	if r.err == nil {
-		r.Fail(r.checkServing(&sv))
-	}
-	return sv, r.err == nil
-}
-
-// cluster records the clusters of a round without evaluation.
-func (r *Round) cluster(s Strategy) error {
-	if sv, ok := r.serve(s); ok {
-		r.recordClusters(&sv)
-	}
-	return r.err
 }
 
 // mixesOutputs reports whether predictions are mixed.
@@ -206,57 +64,6 @@ func (s *Serving) weights(examples [][]int) (weights [][]float64) {
 		}
 	}
 	return weights
-}
-
-// scoresOf returns each client's score on its own examples of a part under the model assigned to it.
-func (r *Round) scoresOf(part datasets.Part, clients []int, models *Matrix, assign []int) []Score {
-	var which []int
-	eval := r.evalRows(part)
-	for i, c := range clients {
-		which = append(which, slices.Repeat(assign[i:i+1], len(eval[c]))...)
-	}
-	return r.split(part, clients, func(rows []int) *engine.Scores {
-		return r.scores(models, part, engine.Evaluation{Rows: rows, Which: which})
-	})
-}
-
-// split returns each client's score on its own examples of a part; by scores the examples of all.
-func (r *Round) split(part datasets.Part, clients []int, by func(rows []int) *engine.Scores) []Score {
-	var rows []int
-	eval := r.evalRows(part)
-	for _, c := range clients {
-		rows = append(rows, eval[c]...)
-	}
-	all := by(rows)
-	if all == nil {
-		return nil
-	}
-	scores, at := make([]Score, len(clients)), sequence(len(rows))
-	for i, c := range clients {
-		own := eval[c]
-		scores[i] = r.score(all, part, at[:len(own)], own)
-		at = at[len(own):]
-	}
-	return scores
-}
-
-// scores evaluates models on examples of a part, as v says. After an error it is nil.
-func (r *Round) scores(models *Matrix, part datasets.Part, v engine.Evaluation) *engine.Scores {
-	v.Part, v.Outputs = part, len(r.opts.Metrics) > 0 || r.Fed.ofValues()
-	s, err := r.Fed.scores(r.ctx, models, v, r.on)
-	if err != nil {
-		r.Fail(err)
-		return nil
-	}
-	return s
-}
-
-// score averages s over the examples at the given positions, which are the given rows of a part.
-func (r *Round) score(s *engine.Scores, part datasets.Part, at, rows []int) Score {
-	loss, accuracy := s.Mean(0, at)
-	score := Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows)}
-	score.Metrics, score.Weights = r.measure(s, part, at, rows)
-	return score
 }
 
 // Check refuses a Serving that does not suit m clients and models of d parameters. Runs check what strategies serve.
@@ -340,19 +147,6 @@ func checkWeights(name string, rows [][]float64, k int, distribution bool) error
 	return nil
 }
 
-// checkServing refuses a Serving that does not suit the clients.
-func (r *Round) checkServing(sv *Serving) error {
-	if err := sv.Check(r.Clients(), r.Fed.Task.Dim()); err != nil {
-		return err
-	}
-	for c, weights := range sv.Gate {
-		if n := len(r.Fed.Clients[c].Test); len(weights) != n {
-			return Invalid("len(Serving.Gate["+strconv.Itoa(c)+"])", len(weights), fmt.Sprintf("%d, one per test example", n))
-		}
-	}
-	return nil
-}
-
 // Served returns what the strategy serves now, after a Run or with a State that you set: the Global model [1, d], the
 // Models [k, d], and which of them each of the M clients uses. ByLoss is resolved into Assign and Clusters, as in an
 // evaluation. It does not change State, and later rounds do not change the result.
@@ -405,7 +199,7 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	}
 	var sv Serving
 	r := u.newRound(ctx, 0)
-	guard(r, u.strategy, func(s Strategy) error { sv = r.served(s); return r.err })
+	guard(r, u.strategy, func(s Strategy) error { sv = evaluation{r}.served(s); return r.err })
 	switch {
 	case r.err == nil:
 		return sv.clone(), nil
@@ -435,51 +229,4 @@ func cloneRows(rows [][]float64) [][]float64 {
 		rows[i] = slices.Clone(rows[i])
 	}
 	return rows
-}
-
-// maxCentroids is the largest number of clusters whose distances are recorded.
-const maxCentroids = 64
-
-// recordClusters records the clusters that a strategy serves, and their quality.
-func (r *Round) recordClusters(sv *Serving) {
-	r.record.Clusters = slices.Clone(sv.Clusters)
-	if sv.Clusters == nil {
-		return
-	}
-	c := &history.Clustering{}
-	names := slices.Clone(sv.Clusters)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if name >= 0 {
-			c.Count++
-		}
-	}
-	truth := partition.Groups(r.Fed.Clients)
-	agree := cluster.Agreement{ARI: math.NaN(), NMI: math.NaN(), Purity: math.NaN()}
-	if slices.Max(truth) > slices.Min(truth) {
-		agree = cluster.Agree(sv.Clusters, truth)
-	}
-	c.ARI, c.NMI, c.Purity = Float(agree.ARI), Float(agree.NMI), Float(agree.Purity)
-	c.Distances = r.distances(sv)
-	r.record.Clustering = c
-}
-
-// distances returns the pairwise Euclidean distances of the clusters' models.
-func (r *Round) distances(sv *Serving) (d []Float) {
-	models := sv.clusterModels()
-	if models == nil && sv.ByLoss {
-		models = sv.Models
-	}
-	if models.Rows() < 2 || models.Rows() > maxCentroids {
-		return nil
-	}
-	p, err := models.Points()
-	if err != nil {
-		r.Fail(err)
-		return nil
-	}
-	for _, v := range p.Distances().Values() {
-		d = append(d, Float(v))
-	}
-	return d
 }
