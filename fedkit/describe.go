@@ -10,8 +10,9 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/measure"
+	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
@@ -43,7 +44,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if err := fed.made(); err != nil {
 		return nil, nil, err
 	}
-	if all, err = unwrap(s); err != nil {
+	if all, err = nested.All(s); err != nil {
 		return nil, nil, err
 	}
 	h = &History{Config: config.Of(s), Settings: o.settings(), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
@@ -104,7 +105,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}
-	if err := checkMetrics(o.Metrics); err != nil {
+	if err := measure.Check(o.Metrics); err != nil {
 		return err
 	}
 	if _, err := o.earlyRule(fed); err != nil {
@@ -134,54 +135,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := h.Complete(); err != nil {
 		return err
 	}
-	return checkStates(all)
-}
-
-// checkStates refuses a strategy if a checkpoint would lose part of its State, or of those it wraps.
-func checkStates(all []Strategy) error {
-	err := config.Walk(all[0], func(path string, part any) error {
-		if isStrategyType(reflect.TypeOf(part)) && path != "" && !isOneOf(all, part) {
-			return Invalid(path, fmt.Sprintf("%T", part), "returned by a method Unwrap() fedkit.Strategy, so that "+saved)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return config.Walk(all[0], func(path string, part any) error {
-		if s, ok := part.(Strategy); ok {
-			return fault.Within(path, checkState(s))
-		}
-		return nil
-	})
-}
-
-// saved ends the errors about States.
-const saved = "Options.Checkpoint can save its State"
-
-func checkState(s Strategy) error {
-	_, wraps := s.(interface{ Unwrap() Strategy })
-	v := reflect.Indirect(reflect.ValueOf(s))
-	if v.Kind() == reflect.Struct {
-		for _, f := range reflect.VisibleFields(v.Type()) {
-			if !f.IsExported() && !f.Anonymous && isStrategyType(f.Type) {
-				return Invalid(f.Name, "unexported", "exported and returned by a method Unwrap() fedkit.Strategy, so that "+saved)
-			}
-		}
-	}
-	state, _ := config.Field(s, "State")
-	switch {
-	case !state.IsValid() && !wraps:
-		return Invalid("State", "missing", "an exported field with all that outlives a round (struct{} if nothing does), so that Options.Checkpoint can save it")
-	case state.IsValid() && !state.CanAddr():
-		return Invalid("strategy", fmt.Sprintf("%T", s), "a pointer, so that "+saved)
-	}
-	for _, state := range statesIn(v) {
-		if err := checkpoint.Savable("State", state.Type()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nested.CheckStates(all)
 }
 
 // settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new

@@ -11,9 +11,10 @@ import (
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/fit"
 	"fedkit.example/fedkit/internal/holdings"
+	"fedkit.example/fedkit/internal/measure"
+	"fedkit.example/fedkit/internal/nested"
 )
 
 // evaluation scores what a strategy serves at the end of a round.
@@ -268,7 +269,7 @@ func (r evaluation) fitMixture(models *Matrix) (pi [][]float64) {
 
 // unseenServer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.
 func unseenServer(s Strategy) UnseenServer {
-	all, _ := unwrap(s)
+	all, _ := nested.All(s)
 	for _, s := range all {
 		if w, ok := s.(UnseenServer); ok {
 			return w
@@ -297,7 +298,7 @@ func (r evaluation) measure(s *engine.Scores, part datasets.Part, at, rows []int
 		}
 		p := r.Fed.predictions(part, rows, own)
 		n := float64(len(rows))
-		v, weight, err := measured(m, &p, n)
+		v, weight, err := measure.Measured(m, &p, n)
 		if err != nil {
 			r.Fail(err)
 			return nil, nil
@@ -314,17 +315,6 @@ func (r evaluation) measure(s *engine.Scores, part datasets.Part, at, rows []int
 		return nil, nil
 	}
 	return values, weights
-}
-
-// measured returns a metric's value and weight, n by default. A panic becomes an error.
-func measured(m Metric, p *Predictions, n float64) (v, weight float64, err error) {
-	defer fault.Recovered("metric "+m.String(), &err)
-	if w, is := m.(WeightedMetric); is {
-		if n = w.Weight(p); !(n >= 0) || math.IsInf(n, 0) {
-			return 0, 0, Invalid("metric "+m.String()+": Weight", n, "a number ≥ 0")
-		}
-	}
-	return m.Measure(p), n, nil
 }
 
 // maxCentroids is the largest number of clusters whose distances are recorded.

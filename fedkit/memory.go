@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/xla"
 )
@@ -63,7 +64,7 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 			return err
 		}
 	}
-	if share, _ := field(all, "Fraction"); !share.IsValid() {
+	if share, _ := nested.Field(all, "Fraction"); !share.IsValid() {
 		return nil // the cohort may be smaller than all clients
 	}
 	return f.fitsCohort(n)

@@ -4,63 +4,27 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/holdings"
+	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
 
-// Predictions are a model's outputs for n examples, with their labels or targets. If there is a label at each of t positions of an
-// example, its positions are entries of their own, one after the other: n is t times the number of examples.
-type Predictions struct {
-	Outputs [][]float32 // [n, classes], logits; [n, t] for t values or for the logits of t tags
-	Labels  []int32     // [n], −1 for a position without a label; nil for values and tags
-	Targets []float32   // [n·t], values or tags, example after example; nil for labels
-}
+// Predictions are a model's outputs for n examples, with their labels or targets. Fields and methods: go doc internal/measure.Predictions
+type Predictions = measure.Predictions
 
-// Classes returns the predicted class of each entry: the one with the largest output, the first of ties.
-func (p *Predictions) Classes() []int32 {
-	classes := make([]int32, len(p.Outputs))
-	for i, out := range p.Outputs {
-		for c, v := range out {
-			if v > out[classes[i]] {
-				classes[i] = int32(c)
-			}
-		}
-	}
-	return classes
-}
+// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
+// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
+// there are any. It has methods String() string and Measure(p *Predictions) float64: see package metric, and go doc
+// internal/measure.Metric. metric.Func makes one from a function.
+type Metric = measure.Metric
 
-// ClassMeans returns the mean outputs of the examples of each class by label, [classes, f], 0 for a class without examples, and the
-// number of its examples, [classes]. Entries without a label do not count. Of a layer's outputs they are its prototypes: see
-// Round.Features.
-func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float64) {
-	if classes > 1<<24 {
-		panic(Invalid("classes", classes, "at most 2²⁴"))
-	}
-	classes = max(0, classes)
-	means, count = make([][]float64, classes), make([]float64, classes)
-	for c := range means {
-		means[c] = make([]float64, len(slices.Concat(p.Outputs[:min(1, len(p.Outputs))]...)))
-	}
-	for i, y := range p.Labels {
-		if y < 0 || int(y) >= classes { // no label
-			continue
-		}
-		out := p.Outputs[i]
-		count[y]++
-		for j, v := range out {
-			means[y][j] += float64(v)
-		}
-	}
-	for c, n := range count {
-		floats.Scale(1/max(1, n), means[c])
-	}
-	return means, count
-}
+// WeightedMetric is a metric of some of the examples, or of parts of them, such as the recall of a class: it also has a method
+// Weight(p *Predictions) float64. See go doc internal/measure.WeightedMetric.
+type WeightedMetric = measure.WeightedMetric
 
 // Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
 // all; of the validation part, these are the clients', one client after the other. The device works on one block at a time; only
@@ -305,42 +269,6 @@ func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 		}
 	}
 	return rows, nil
-}
-
-// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
-// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
-// there are any. See package metric; metric.Func makes one from a function.
-type Metric interface {
-	// String returns the name in records.
-	String() string
-	// Measure returns the figure, NaN if it is not defined for these examples. It may change p, which is a copy.
-	Measure(p *Predictions) float64
-}
-
-// WeightedMetric is a metric of some of the examples, or of parts of them: the recall of a class, say. Without this interface, a
-// mean over clients weights a client's figure by all its examples.
-type WeightedMetric interface {
-	Metric
-	// Weight returns the weight of the figure in means over clients, ≥ 0: how many examples, positions or tags it is of, its
-	// denominator. It must not change p, which Measure gets next.
-	Weight(p *Predictions) float64
-}
-
-// checkMetrics refuses metrics that are nil, or whose names are empty or duplicate.
-func checkMetrics(metrics []Metric) error {
-	seen := map[string]bool{}
-	for i, m := range metrics {
-		field := "Options.Metrics[" + strconv.Itoa(i) + "]"
-		if m == nil {
-			return Invalid(field, "nil", "a metric, such as metric.MacroF1{}")
-		}
-		name := m.String()
-		if name == "" || seen[name] {
-			return Invalid(field, strconv.Quote(name), "a name that no other metric has, and not empty")
-		}
-		seen[name] = true
-	}
-	return nil
 }
 
 // ofValues reports whether the data are of real values: every evaluation then records R², RMSE and MAE.

@@ -19,6 +19,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/past"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
@@ -143,7 +144,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
+	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), h: h, past: newPast(fed, all, o.Keep), states: nested.States(all)}
 	if keepsMemory(all) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
@@ -173,11 +174,11 @@ func served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err := fed.made(); err != nil {
 		return nil, err
 	}
-	all, err := unwrap(s)
+	all, err := nested.All(s)
 	if err != nil {
 		return nil, err
 	}
-	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{}), states: statesOf(all)}
+	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{}), states: nested.States(all)}
 	if sv, err = u.served(ctx, all); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
 	}
