@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/flight"
+	"fedkit.example/fedkit/internal/random"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/sim"
 	"golang.org/x/sync/errgroup"
@@ -37,12 +38,11 @@ type Async struct {
 func (r *Round) TrainAsync(f *InFlight, a Async) *Updates {
 	defer r.restoreStage(r.stage)
 	if !r.enter("arrive") {
-		return r.noUpdates(a.Job)
+		return r.noUpdates(a.Job, nil)
 	}
 	u, err := (&arrival{Round: r, f: f, a: Defaults(a)}).collect()
 	if err != nil {
-		r.Fail(err)
-		return r.noUpdates(a.Job)
+		return r.noUpdates(a.Job, err)
 	}
 	return u
 }
@@ -283,7 +283,7 @@ func (r *arrival) lanes(e *engine.Engine) (int, error) {
 // solveWork solves jobs, each from the model of the round in which it began and with that round's randomness.
 func (r *arrival) solveWork(e *engine.Engine, at []int, lanes int) error {
 	f, job := r.f, r.a.Job
-	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
+	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]random.Draws{}
 	job.Clients, job.Steps = nil, nil
 	for _, i := range at {
 		w := &f.Jobs[i]
@@ -298,7 +298,8 @@ func (r *arrival) solveWork(e *engine.Engine, at []int, lanes int) error {
 		}
 	}
 	for i, number := range r.Fed.numbers(job.Clients) {
-		draw[number] = draws{r.opts.Seed, f.Jobs[at[i]].Round, f.Jobs[at[i]].Call, f.Jobs[at[i]].Call}
+		w := f.Jobs[at[i]]
+		draw[number] = random.Draws{Seed: r.opts.Seed, Round: w.Round, Call: w.Call, Batches: w.Call}
 	}
 	for len(starts) < lanes { // padding, so that the program is the same
 		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])
@@ -307,7 +308,7 @@ func (r *arrival) solveWork(e *engine.Engine, at []int, lanes int) error {
 		}
 	}
 	job.Start = nil
-	work, err := job.forEngine(r.Fed, rates, func(client int) draws { return draw[client] })
+	work, err := job.forEngine(r.Fed, rates, func(client int) random.Draws { return draw[client] })
 	if err != nil {
 		return err
 	}

@@ -88,13 +88,12 @@ func (r *Round) TrainServer(job Job) *Updates {
 	defer r.restoreStage(r.stage)
 	job.Clients = []int{0}
 	if !r.enter("train at the server") {
-		return r.noUpdates(job)
+		return r.noUpdates(job, nil)
 	}
 	r.calls++
 	u, err := r.solveAtServer(&job)
 	if err != nil {
-		r.Fail(err)
-		return r.noUpdates(job)
+		return r.noUpdates(job, err)
 	}
 	return u
 }

@@ -15,6 +15,7 @@ import (
 	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/nested"
+	"fedkit.example/fedkit/internal/serving"
 )
 
 // evaluation scores what a strategy serves at the end of a round.
@@ -31,7 +32,7 @@ func (r evaluation) evaluate(s Strategy) {
 	r.record.Personal = sv.Models != nil
 	r.record.Global, r.record.Scores = r.scored(&sv, datasets.TestPart)
 	if sv.Models != nil {
-		r.chooseOnTest(sv.clusterModels())
+		r.chooseOnTest(serving.ClusterModels(&sv))
 	}
 	r.evaluateUnseen(s, &sv)
 	if r.err == nil && sv.Gate == nil && r.Fed.NeedsValidation() == nil {
@@ -86,9 +87,9 @@ func (r evaluation) ownScores(sv *Serving, part datasets.Part) (scores []Score) 
 		return r.scoresOf(part, r.AllClients(), sv.Global, make([]int, r.Clients()))
 	case sv.Assign != nil:
 		return r.scoresOf(part, r.AllClients(), sv.Models, sv.Assign)
-	case sv.mixesOutputs():
+	case serving.MixesOutputs(sv):
 		return r.split(part, r.AllClients(), func(rows []int) *engine.Scores {
-			return r.scores(sv.Models, part, engine.Evaluation{Rows: rows, Weights: sv.weights(r.evalRows(part))})
+			return r.scores(sv.Models, part, engine.Evaluation{Rows: rows, Weights: serving.Weights(sv, r.evalRows(part))})
 		})
 	}
 	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
@@ -317,49 +318,10 @@ func (r evaluation) measure(s *engine.Scores, part datasets.Part, at, rows []int
 	return values, weights
 }
 
-// maxCentroids is the largest number of clusters whose distances are recorded.
-const maxCentroids = 64
-
 // recordClusters records the clusters that a strategy serves, and their quality.
 func (r evaluation) recordClusters(sv *Serving) {
+	var err error
 	r.record.Clusters = slices.Clone(sv.Clusters)
-	if sv.Clusters == nil {
-		return
-	}
-	c := &history.Clustering{}
-	names := slices.Clone(sv.Clusters)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if name >= 0 {
-			c.Count++
-		}
-	}
-	truth := partition.Groups(r.Fed.Clients)
-	agree := cluster.Agreement{ARI: math.NaN(), NMI: math.NaN(), Purity: math.NaN()}
-	if slices.Max(truth) > slices.Min(truth) {
-		agree = cluster.Agree(sv.Clusters, truth)
-	}
-	c.ARI, c.NMI, c.Purity = Float(agree.ARI), Float(agree.NMI), Float(agree.Purity)
-	c.Distances = r.distances(sv)
-	r.record.Clustering = c
-}
-
-// distances returns the pairwise Euclidean distances of the clusters' models.
-func (r evaluation) distances(sv *Serving) (d []Float) {
-	models := sv.clusterModels()
-	if models == nil && sv.ByLoss {
-		models = sv.Models
-	}
-	if models.Rows() < 2 || models.Rows() > maxCentroids {
-		return nil
-	}
-	p, err := models.Points()
-	if err != nil {
-		r.Fail(err)
-		return nil
-	}
-	for _, v := range p.Distances().Values() {
-		d = append(d, Float(v))
-	}
-	return d
+	r.record.Clustering, err = serving.Clustering(sv, partition.Groups(r.Fed.Clients))
+	r.Fail(err)
 }

@@ -61,6 +61,12 @@ func (r *Round) Fail(err error) {
 	}
 }
 
+// failed is Fail, and returns a matrix with the round's error.
+func (r *Round) failed(err error) *Matrix {
+	r.Fail(err)
+	return Failed(r.err)
+}
+
 func (r *Round) enter(stage string) bool {
 	r.stage = stage
 	r.checkFed()
@@ -103,19 +109,16 @@ func (r *Round) Models(k int) *Matrix {
 	}
 	d := r.Fed.Task.Dim()
 	if k < 1 {
-		r.Fail(Invalid("k", k, "at least 1"))
-		return Failed(r.err)
+		return r.failed(Invalid("k", k, "at least 1"))
 	}
 	if err := memory.Fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
-		r.Fail(err)
-		return Failed(r.err)
+		return r.failed(err)
 	}
 	w := make([]float32, 0, k*d)
 	for j := range k {
 		one, err := task.Start(r.Fed.Task, Random(r.opts.Seed, "model", j))
 		if err != nil {
-			r.Fail(err)
-			return Failed(r.err)
+			return r.failed(err)
 		}
 		for i, v := range task.Thaw(r.Fed.Task) {
 			if v == 0 && j > 0 {
@@ -133,8 +136,7 @@ func (r *Round) Models(k int) *Matrix {
 func (r *Round) Mask(layers ...string) *Matrix {
 	mask, err := r.Fed.Task.Mask(layers...)
 	if err != nil {
-		r.Fail(err)
-		return Failed(err)
+		return r.failed(err)
 	}
 	return NewMatrix(mask, 1, len(mask))
 }
@@ -258,13 +260,16 @@ func (r *Round) Clusters() []int { return r.past.Clusters }
 func (r *Round) Points(m *Matrix) *cluster.Points {
 	defer r.restoreStage(r.stage)
 	var p *cluster.Points
-	if r.enter("points") && r.cancelable(func() (err error) {
-		p, err = m.Points()
-		return err
-	}) {
-		return p
+	if r.enter("points") {
+		r.Fail(fault.Until(r.ctx, func() (err error) {
+			p, err = m.Points()
+			return err
+		}))
 	}
-	return new(cluster.Points)
+	if r.err != nil {
+		return new(cluster.Points)
+	}
+	return p
 }
 
 // Cluster clusters points with the round's randomness and returns the label of each, [n]. With k = 0, the clusterer chooses the
@@ -279,34 +284,15 @@ func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
 	}
 	var labels []int
 	rng := r.Rand("cluster")
-	if r.cancelable(func() (err error) {
+	r.Fail(fault.Until(r.ctx, func() (err error) {
 		labels, err = by.Cluster(p, k, rng)
 		if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
 			err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
 		}
 		return err
-	}) {
-		return labels
+	}))
+	if r.err != nil {
+		return make([]int, p.Len())
 	}
-	return make([]int, p.Len())
-}
-
-// cancelable does work that is slow for many clients, and reports whether it succeeded. If the run is canceled, it returns without
-// waiting for the work, as engine.Device does for a program.
-func (r *Round) cancelable(work func() error) bool {
-	done := make(chan error, 1)
-	go func() {
-		err := errors.New("the work was given up") // by runtime.Goexit
-		defer func() { done <- err }()
-		defer fault.Recovered("", &err)
-		err = work()
-	}()
-	select {
-	case err := <-done:
-		r.Fail(err)
-		return err == nil
-	case <-r.ctx.Done():
-		r.Fail(r.ctx.Err())
-		return false
-	}
+	return labels
 }
