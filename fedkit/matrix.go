@@ -1,7 +1,6 @@
 package fedkit
 
 import (
-
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/xla"

@@ -18,13 +18,22 @@ type Predictions = measure.Predictions
 
 // Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
 // global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
-// there are any. It has methods String() string and Measure(p *Predictions) float64: see package metric, and go doc
-// internal/measure.Metric. metric.Func makes one from a function.
-type Metric = measure.Metric
+// there are any. See package metric; metric.Func makes one from a function.
+type Metric interface {
+	// String returns the name in records.
+	String() string
+	// Measure returns the figure, NaN if it is not defined for these examples. It may change p, which is a copy.
+	Measure(p *Predictions) float64
+}
 
-// WeightedMetric is a metric of some of the examples, or of parts of them, such as the recall of a class: it also has a method
-// Weight(p *Predictions) float64. See go doc internal/measure.WeightedMetric.
-type WeightedMetric = measure.WeightedMetric
+// WeightedMetric is a metric of some of the examples, or of parts of them: the recall of a class, say. Without this interface, a
+// mean over clients weights a client's figure by all its examples.
+type WeightedMetric interface {
+	Metric
+	// Weight returns the weight of the figure in means over clients, ≥ 0: how many examples, positions or tags it is of, its
+	// denominator. It must not change p, which Measure gets next.
+	Weight(p *Predictions) float64
+}
 
 // Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
 // all; of the validation part, these are the clients', one client after the other. The device works on one block at a time; only

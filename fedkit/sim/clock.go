@@ -28,9 +28,12 @@ type Clock struct {
 
 // Times are those of a client's job, in s of the clock: it receives, trains, and sends, one after the other.
 type Times struct {
-	Client                            int
-	Begin, Received, Trained, Arrived float64
-	Lost                              bool // the client drops out at Arrived
+	Client   int     // its index
+	Begin    float64 // when it begins to receive
+	Received float64 // when it has received, and begins to train
+	Trained  float64 // when it has trained, and begins to send
+	Arrived  float64 // when the server has what it sends
+	Lost     bool    // the client drops out at Arrived
 }
 
 // Time returns the times of a job that a client begins when it has done all before: it receives down bytes, trains on a number of
@@ -148,8 +151,8 @@ func (c *Clock) Await(busy []bool) {
 
 // Message goes from one end to another.
 type Message struct {
-	From, To int // clients, an Edge, or Cloud
-	Bytes    float64
+	From, To int     // clients, an Edge, or Cloud
+	Bytes    float64 // 0: nothing is sent
 }
 
 // Send sends messages at the same time. An end sends its own one after another, once it has done what it did before, and receives one

@@ -59,31 +59,18 @@ func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float6
 	return means, count
 }
 
-// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
-// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
-// there are any. See package metric; metric.Func makes one from a function.
-type Metric interface {
-	// String returns the name in records.
+// metric is fedkit.Metric.
+type metric interface {
 	String() string
-	// Measure returns the figure, NaN if it is not defined for these examples. It may change p, which is a copy.
 	Measure(p *Predictions) float64
 }
 
-// WeightedMetric is a metric of some of the examples, or of parts of them: the recall of a class, say. Without this interface, a
-// mean over clients weights a client's figure by all its examples.
-type WeightedMetric interface {
-	Metric
-	// Weight returns the weight of the figure in means over clients, ≥ 0: how many examples, positions or tags it is of, its
-	// denominator. It must not change p, which Measure gets next.
-	Weight(p *Predictions) float64
-}
-
 // Check refuses metrics that are nil, or whose names are empty or duplicate.
-func Check(metrics []Metric) error {
+func Check[M metric](metrics []M) error {
 	seen := map[string]bool{}
 	for i, m := range metrics {
 		field := "Options.Metrics[" + strconv.Itoa(i) + "]"
-		if m == nil {
+		if any(m) == nil {
 			return fault.Invalid(field, "nil", "a metric, such as metric.MacroF1{}")
 		}
 		name := m.String()
@@ -96,9 +83,9 @@ func Check(metrics []Metric) error {
 }
 
 // Measured returns a metric's value and weight, n by default. A panic becomes an error.
-func Measured(m Metric, p *Predictions, n float64) (v, weight float64, err error) {
+func Measured(m metric, p *Predictions, n float64) (v, weight float64, err error) {
 	defer fault.Recovered("metric "+m.String(), &err)
-	if w, is := m.(WeightedMetric); is {
+	if w, is := m.(interface{ Weight(p *Predictions) float64 }); is {
 		if n = w.Weight(p); !(n >= 0) || math.IsInf(n, 0) {
 			return 0, 0, fault.Invalid("metric "+m.String()+": Weight", n, "a number ≥ 0")
 		}
