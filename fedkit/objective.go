@@ -3,9 +3,11 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -54,4 +56,76 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 		}
 	}
 	return trained, reported
+}
+
+// Pull is a proximal term, as in FedProx. It adds to the objective of client i
+//
+//	(λ_i/2) Σ_j p_j (w_j − a_j)²,
+//
+// and so λ_i p ⊙ (w − a) to its gradient. Several pulls are merged into one with the same gradient, so that the compiled program
+// stays the same.
+type Pull struct {
+	To      *Matrix   // a, [1, d] or [n, d]; nil: Start
+	Weight  float64   // λ ≥ 0, the same for all clients
+	Weights []float64 // λ_i by client of the job, instead of Weight
+	Mask    *Matrix   // p, weight ≥ 0 of each parameter, such as 1 for one that is pulled and 0 for one that is not, [1, d] or [n, d]; nil: 1 for all
+}
+
+// pulls returns the job's pulls, or that of Local.Prox.
+func (j *Job) pulls() []Pull {
+	if j.Pulls == nil && j.Local.Prox > 0 {
+		return []Pull{{Weight: j.Local.Prox}}
+	}
+	return j.Pulls
+}
+
+// mu returns each client's Σ_k λ_k; nil if there are no pulls.
+func (j *Job) mu() (mu []float64) {
+	pulls := j.pulls()
+	if len(pulls) == 0 {
+		return nil
+	}
+	for i := range j.Clients {
+		mu = append(mu, 0)
+		for _, p := range pulls {
+			mu[i] += rows.Pull(p).At(i)
+		}
+	}
+	return mu
+}
+
+// pull merges the job's pulls into one. Its To is nil if that is Start.
+func (j *Job) pull() (one Pull) {
+	for i, p := range j.pulls() {
+		if i == 0 {
+			one = p
+		} else {
+			one = Pull(rows.Pull(one).Merge(rows.Pull(p), j.Start))
+		}
+	}
+	if one.To == j.Start {
+		one.To = nil
+	}
+	return one
+}
+
+// checkPulls refuses pulls with invalid weights or shapes.
+func (j *Job) checkPulls(d int) error {
+	for k, p := range j.Pulls {
+		name, n := fmt.Sprintf("Pulls[%d]", k), len(j.Clients)
+		ok := func(weight float64) bool { return weight >= 0 && !math.IsInf(weight, 0) }
+		switch {
+		case !ok(p.Weight):
+			return Invalid("Job."+name+".Weight", p.Weight, "a number ≥ 0")
+		case p.Weight != 0 && p.Weights != nil:
+			return Invalid("Job."+name+".Weights", p.Weights, "nil if Weight is set: use one of them")
+		}
+		if err := checkList(name+".Weights", p.Weights, j.Clients, "≥ 0", ok); err != nil {
+			return err
+		}
+		if err := cmp.Or(checkRows(name+".To", p.To, n, d), checkRows(name+".Mask", p.Mask, n, d)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
