@@ -115,8 +115,10 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err != nil {
 		return nil, err
 	}
-	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
-		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, made), lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}, nil
+	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
+		origin: originOf(deal.Data, deal.Clients, made), lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
+	f.manifest = f.manifestOf()
+	return f, nil
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -163,11 +165,6 @@ func (f *Federation) reportLone(s Strategy) {
 			})
 		}
 	}
-}
-
-// manifest returns the memoized manifest of a deal.
-func manifest(deal *partition.Partitioned, rule partition.Rule) func() partition.Manifest {
-	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
 }
 
 // Manifest identifies the clients' data by hashes; histories keep it. It is empty for a federation that was not made by New.

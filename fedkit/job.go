@@ -287,7 +287,7 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"Pulls", j.Pulls != nil, j.checkPulls(d)},
 		{"Shift", j.Shift != nil, checkRows("Shift", j.Shift, n, d)},
 		{"Mask", j.Mask != nil, checkRows("Mask", j.Mask, n, d)},
-		{"Objective", false, j.checkObjective()},
+		{"Objective", false, engine.CheckKey("Job.Objective", j.Objective)},
 		{"Extra", j.Extra != nil, j.checkExtra()},
 		{"PerExample", j.PerExample != nil, j.checkPerExample(f)},
 		{"Weights", j.Weights != nil, j.checkWeights(f)},
@@ -370,13 +370,6 @@ func checkRows(name string, m *Matrix, n, d int) error {
 		want += fmt.Sprintf(" or [%d, %d]", n, d)
 	}
 	return refuse(m.Cols() != d || m.Rows() != 1 && m.Rows() != n, "Job."+name, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), want)
-}
-
-func (j *Job) checkObjective() error {
-	if j.Objective == nil {
-		return nil
-	}
-	return engine.CheckKey("Job.Objective", j.Objective)
 }
 
 func (j *Job) checkExtra() error {

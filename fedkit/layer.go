@@ -66,16 +66,17 @@ func (f *Federation) Features(ctx context.Context, models *Matrix, layer string,
 }
 
 // Rows returns the inputs of a client's own examples of a part, [n_i, features], in the order of its rows.
-func (f *Federation) Rows(client int, part datasets.Part) (*mat.Dense, error) {
+func (f *Federation) Rows(client int, part datasets.Part) (_ *mat.Dense, err error) {
+	defer within("rows: ", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
 	if err := f.checkOwn(part, []int{client}); err != nil {
-		return nil, fmt.Errorf("fedkit: rows: %w", err)
+		return nil, err
 	}
 	rows, split := holdings.Of(f.Clients[client], part), f.Data.Part(part)
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("fedkit: rows: %w", Invalid("client", client, "one that has examples of this part"))
+		return nil, Invalid("client", client, "one that has examples of this part")
 	}
 	m, row := mat.NewDense(len(rows), f.Data.Features(), nil), make([]float32, f.Data.Features())
 	for i, at := range rows {

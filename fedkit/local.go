@@ -254,7 +254,7 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 	corrected := func(x *graph.Node, b float64) *graph.Node {
 		share := graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t))
 		if !t.IsScalar() {
-			share = graph.Reshape(share, append([]int{x.Shape().Dimensions[0]}, slices.Repeat([]int{1}, x.Rank()-1)...)...)
+			share = byClient(share, x)
 		}
 		return graph.Div(x, share)
 	}
@@ -265,6 +265,11 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), a.Epsilon))
 	}
 	return d, [][]*graph.Node{m, v}
+}
+
+// byClient reshapes a number per client, [C], for operations with x, [C, …].
+func byClient(v, x *graph.Node) *graph.Node {
+	return graph.Reshape(v, append([]int{x.Shape().Dimensions[0]}, slices.Repeat([]int{1}, x.Rank()-1)...)...)
 }
 
 // Clip clips a client's gradient g to a global norm of at most Norm before another optimizer: g ← g · min(1, Norm/‖g‖₂).
@@ -294,11 +299,7 @@ func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node
 	by := graph.MinScalar(graph.Div(graph.Scalar(squares.Graph(), squares.DType(), c.Norm), graph.Sqrt(squares)), 1)
 	clipped := make([]*graph.Node, len(g))
 	for l, v := range g {
-		dims := make([]int, v.Rank()-1)
-		for a := range dims {
-			dims[a] = 1
-		}
-		clipped[l] = graph.Mul(v, graph.Reshape(by, append([]int{v.Shape().Dimensions[0]}, dims...)...))
+		clipped[l] = graph.Mul(v, byClient(by, v))
 	}
 	return then(c.Then).Direction(w, clipped, slots, t)
 }

@@ -40,15 +40,12 @@ type WeightedMetric interface {
 // the result, k·n·classes numbers, grows with the rows. After a run, models are in the strategy's State:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
-func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) ([]Predictions, error) {
+func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) (p []Predictions, err error) {
+	defer within("predict: ", &err)
 	if err := f.ready(ctx); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
-	p, err := f.predict(ctx, models, part, rows, defaultDevice())
-	if err != nil {
-		return nil, fmt.Errorf("fedkit: predict: %w", err)
-	}
-	return p, nil
+	return f.predict(ctx, models, part, rows, defaultDevice())
 }
 
 // Predict is Federation.Predict in a round, for distillation, say. It adds nothing to the round's bytes: it may run on the server.

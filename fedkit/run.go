@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"fedkit.example/fedkit/internal/checkpoint"
+	"fedkit.example/fedkit/internal/claims"
 	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
@@ -117,7 +116,7 @@ type underway struct {
 	past     *past.Past
 	clock    *sim.Clock
 	states   checkpoint.States // of the strategy and those it wraps
-	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
+	claims   claims.Claims     // the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
 	bases    *bases            // who has the frozen parameters, if there are any; one of states
 	clusters bool              // the strategy last served clusters
@@ -159,45 +158,21 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if u.stop, err = o.earlyRule(fed); err != nil {
 		return nil, err
 	}
-	u.claims = claimsOf(all, u.states, o.Checkpoint)
+	u.claims = claims.Of(all, u.states, o.Checkpoint)
 	fed.reportLone(s)
 	return u, u.claim()
 }
 
-// running holds the claims of all current runs.
-var running sync.Map
-
-// claimsOf returns the addresses of the strategies and their States, and the path of the checkpoint.
-func claimsOf(all []Strategy, states []any, file string) []any {
-	claims := slices.Clone(states)
-	for _, s := range all {
-		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.Elem().Type().Size() > 0 {
-			claims = append(claims, v.Interface())
-		}
-	}
-	if path, err := filepath.Abs(file); file != "" && err == nil {
-		claims = append(claims, path)
-	}
-	return claims
-}
-
 // claim claims the run's exclusive resources, and refuses those that another run holds.
 func (u *underway) claim() error {
-	for i, claim := range u.claims {
-		if _, busy := running.LoadOrStore(claim, true); busy {
-			u.claims = u.claims[:i]
-			u.release()
-			if path, ok := claim.(string); ok {
-				return Invalid("Options.Checkpoint", path, "a file of its own: another run writes this one")
-			}
-			return Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")
-		}
+	err := u.claims.Take()
+	if err != nil {
+		return err
 	}
-	var err error
 	files := u.opts.files()
 	files.Thin = func(r *Record) { u.opts.Keep.scores(r, u.opts) }
 	if u.files, err = checkpoint.Open(files, u.h, u.states); err != nil {
-		u.release()
+		u.claims.Release()
 	}
 	return err
 }
@@ -214,9 +189,7 @@ func (o Options) files() checkpoint.Config {
 // release closes the files, and releases the claims.
 func (u *underway) release() {
 	u.files.Release()
-	for _, claim := range u.claims {
-		running.Delete(claim)
-	}
+	u.claims.Release()
 }
 
 // start starts the strategy, or resumes it from its checkpoint.
