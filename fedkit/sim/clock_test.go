@@ -109,29 +109,36 @@ func TestClockAwaits(t *testing.T) {
 	}
 }
 
-// Messages of a call travel at the same time; those of one end one after another.
+// Times by hand, for messages of 156 bytes. Those of a call travel at the same time; those of one end one after another.
 func TestClockSends(t *testing.T) {
-	clients := []Device{{Down: 1, Up: 0.5}, {Down: 1, Up: 0.5}, {Down: 1, Up: 0.25}}
-	for _, test := range []struct {
-		name     string
-		messages []Message
-		want     map[int]float64 // by end
-		now      float64         // after the round
+	to := func(from, to int) Message { return Message{from, to, 156} }
+	for name, test := range map[string]struct {
+		clients, edges []Device
+		calls          [][]Message
+		want           float64
 	}{
-		{"around a ring", []Message{{0, 1, 1}, {1, 2, 1}, {2, 0, 1}}, map[int]float64{0: 4, 1: 2, 2: 4, Cloud: 0}, 4},
-		{"to the cloud", []Message{{0, Cloud, 1}, {2, Cloud, 1}}, map[int]float64{0: 4, 1: 4, 2: 4, Cloud: 4}, 4},
-		{"from an edge", []Message{{Edge(0), 0, 1}, {Edge(0), 1, 1}}, map[int]float64{0: 20, 1: 20, 2: 0, Edge(0): 20}, 20},
-		{"from an edge without limits", []Message{{Edge(1), 0, 1}, {Edge(1), 1, 2}}, map[int]float64{0: 1, 1: 2, Edge(1): 0}, 2},
+		"the slower end":        {[]Device{{Up: 2}, {Down: 1}}, nil, [][]Message{{to(0, 1)}}, 156},
+		"one after another":     {[]Device{{Up: 2}, {Down: 4}, {Down: 4}}, nil, [][]Message{{to(0, 1), to(0, 2)}}, 2 * 78},
+		"from two at a time":    {[]Device{{Down: 2}, {Up: 4}, {Up: 4}}, nil, [][]Message{{to(1, 0), to(2, 0)}}, 2 * 78},
+		"both ways":             {[]Device{{Up: 2, Down: 2}, {Up: 2, Down: 2}}, nil, [][]Message{{to(0, 1), to(1, 0)}}, 78},
+		"around a ring":         {[]Device{{Up: 2}, {Up: 2}, {Up: 1}}, nil, [][]Message{{to(0, 1), to(1, 2), to(2, 0)}}, 156},
+		"then on":               {[]Device{{Up: 2}, {Up: 2}, {}}, nil, [][]Message{{to(0, 1)}, {to(1, 2)}}, 2 * 78},
+		"side by side":          {[]Device{{Up: 2}, {Up: 2}, {}}, nil, [][]Message{{to(0, 2)}, {to(1, 2)}}, 78},
+		"latency":               {[]Device{{Latency: 3}, {Latency: 5}}, nil, [][]Message{{to(0, 1)}}, 5},
+		"off until 100":         {[]Device{{Up: 2}, {Down: 2, On: Hours{Intervals: []Interval{{100, 1000}}}}}, nil, [][]Message{{to(0, 1)}}, 178},
+		"over an edge":          {[]Device{{Up: 4}, {Down: 4}}, []Device{{Up: 2, Down: 2}}, [][]Message{{to(0, Edge(0))}, {to(Edge(0), 1)}}, 2 * 78},
+		"an edge without limit": {[]Device{{Up: 4}, {Down: 4}}, []Device{{Up: 2, Down: 2}}, [][]Message{{to(0, Edge(7))}, {to(Edge(7), 1)}}, 2 * 39},
+		"the cloud waits":       {[]Device{{}, {Down: 4}}, []Device{{Up: 2}}, [][]Message{{to(Edge(0), Cloud)}, {to(Cloud, 1)}}, 78 + 39},
+		"nothing":               {[]Device{{Up: 2, Latency: 3}, {Latency: 5}}, nil, [][]Message{{{0, 1, 0}}}, 0},
 	} {
-		c := &Clock{Clients: clients, Edges: []Device{{Up: 0.1}}}
-		c.Send(test.messages)
-		for end, want := range test.want {
-			if got := c.at(end); got != want {
-				t.Errorf("%s: end %d at %v s, want %v", test.name, end, got, want)
+		c := &Clock{Clients: test.clients, Edges: test.edges}
+		for round := range 2 {
+			for _, call := range test.calls {
+				c.Send(call)
 			}
-		}
-		if c.Settle(nil); c.Now != test.now {
-			t.Errorf("%s: the round ends at %v s, want %v", test.name, c.Now, test.now)
+			if c.Settle(nil); c.Now != float64(round+1)*test.want && name != "off until 100" || round == 0 && c.Now != test.want {
+				t.Errorf("%s: round %d ends at %v s, want %v a round", name, round+1, c.Now, test.want)
+			}
 		}
 	}
 }
