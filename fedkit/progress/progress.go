@@ -51,7 +51,7 @@ type Watcher struct {
 	groups           []*compare.Group // of runs; reset when a run begins or ends
 	plan             *plan            // of a study, nil without one
 	lineAt, figureAt time.Time        // no update before these times
-	shown            string           // the line that is shown
+	said             string           // the line that is shown
 	late             bool             // the figure is a round behind
 	ticking          bool
 	complained       bool
@@ -93,15 +93,15 @@ func (w *Watcher) Start(h *fedkit.History, of int) {
 	if !w.ticking && w.tick > 0 {
 		w.ticking = true
 		go func() {
-			for w.refresh() {
+			for w.lookAfter() {
 				time.Sleep(w.tick)
 			}
 		}()
 	}
 }
 
-// refresh refreshes what is shown when it is due, since rounds may take long. It returns false if no run is active.
-func (w *Watcher) refresh() bool {
+// lookAfter refreshes what is shown when it is due, since rounds may take long. It returns false if no run is active.
+func (w *Watcher) lookAfter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.rescue()
@@ -209,10 +209,10 @@ func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
 	case w.terminal && !(final && w.plan == nil && p.failed()): // why a run failed is left whole
 		text = fit(text, w.width()-1)
 	}
-	if text == w.shown && !final {
+	if text == w.said && !final {
 		return
 	}
-	w.shown = text
+	w.said = text
 	switch {
 	case w.notebook:
 		w.complain(w.line(text, final))

@@ -18,7 +18,7 @@ func TestFromTheStart(t *testing.T) {
 	l.Start(h, 3)
 	for range 25 { // 2.5 s
 		*out.clock = out.clock.Add(100 * time.Millisecond)
-		l.refresh()
+		l.lookAfter()
 	}
 	lines := out.of("line")
 	if len(lines) < 12 || len(out.of("figure")) > 0 {
@@ -32,7 +32,7 @@ func TestFromTheStart(t *testing.T) {
 	h.Rounds = all[:1]
 	l.Round(h, 3)
 	*out.clock = out.clock.Add(1400 * time.Millisecond)
-	l.refresh()
+	l.lookAfter()
 	lines = out.of("line")
 	if got := lines[len(lines)-1].text; !strings.Contains(got, " round 1/3 · accuracy ") || !strings.HasSuffix(got, " · round 2 of 3 … 1.4 s") {
 		t.Errorf("in round 2: %q", got)
@@ -43,7 +43,7 @@ func TestFromTheStart(t *testing.T) {
 	if got := plain(l.lines(l.now())); !strings.HasPrefix(got, "FedAvg  ✓ 3 rounds in 3.90 s") {
 		t.Errorf("the time before the first round counts: %q", got)
 	}
-	if l.refresh() {
+	if l.lookAfter() {
 		t.Error("no run goes on")
 	}
 }

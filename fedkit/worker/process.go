@@ -48,7 +48,7 @@ type process struct {
 	waiting map[uint64]*request
 	drops   []string // what it is told to drop with the next call
 	line    []byte   // of standard error, unfinished
-	last    []string // lines of it, at most five
+	said    []string // the last lines of it
 }
 
 // request is a call and the answer that it needs.
@@ -122,8 +122,8 @@ func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 		_, _ = p.Write([]byte("\n"))
 	}
 	p.mu.Lock()
-	if p.hello == nil && p.last != nil {
-		err = fmt.Errorf("%w: %s", err, strings.Join(p.last, "; "))
+	if p.hello == nil && p.said != nil {
+		err = fmt.Errorf("%w: %s", err, strings.Join(p.said, "; "))
 	}
 	p.mu.Unlock()
 	p.lose(err)
@@ -153,9 +153,9 @@ func (p *process) Write(b []byte) (int, error) {
 		if !whole && len(line) < buffer {
 			return len(b), nil
 		}
-		told := text.Lines(strings.TrimRight(string(line), "\r"))
-		p.last, p.line = append(p.last[max(0, len(p.last)-4):], told), rest
-		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimRight(told, "\n"))
+		said := text.Lines(strings.TrimRight(string(line), "\r"))
+		p.said, p.line = append(p.said[max(0, len(p.said)-4):], said), rest
+		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimRight(said, "\n"))
 	}
 }
 

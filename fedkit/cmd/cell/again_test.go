@@ -39,7 +39,7 @@ func TestBuiltAgain(t *testing.T) {
 		}
 		write(filepath.Join(dir, "main.go"), source+"\nfunc main() { "+line+" }\n")
 		before := fmt.Sprint(c.notes())
-		if out, status := c.instrumented("main.go", true); want == "" {
+		if out, status := c.dressed("main.go", true); want == "" {
 			if status == 0 || !strings.Contains(string(out), "main.go:") {
 				t.Errorf("%d: %s", status, out)
 			}

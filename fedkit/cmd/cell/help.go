@@ -37,7 +37,7 @@ func help(program, socket string) error {
 		if err := gopls.Start(); err != nil {
 			return err
 		}
-		_ = forward(in, conn, filepath.Dir(socket)) // until either side closes
+		_ = handOn(in, conn, filepath.Dir(socket)) // until either side closes
 		in.Close()
 		_ = gopls.Wait()
 		conn.Close()
@@ -59,8 +59,8 @@ const (
 
 var onDisk = map[string]int{"textDocument/didOpen": opened, "textDocument/didChange": changed, "textDocument/didClose": deleted}
 
-// forward forwards GoNB's messages. A file outside the cell's folder is not opened, but may have changed on disk.
-func forward(to io.Writer, from io.Reader, dir string) error {
+// handOn forwards GoNB's messages. A file outside the cell's folder is not opened, but may have changed on disk.
+func handOn(to io.Writer, from io.Reader, dir string) error {
 	in := bufio.NewReader(from)
 	for {
 		head, err := textproto.NewReader(in).ReadMIMEHeader()

@@ -28,11 +28,11 @@ func TestHandOn(t *testing.T) {
 	in := framed(init, say("didOpen", own), say("didOpen", outside), say("didChange", own), say("didChange", outside), say("didClose", outside), "[1, 2]")
 	want := framed(init, say("didOpen", own), say("didChange", own), disk(2), disk(3), "[1, 2]")
 	var got strings.Builder
-	if err := forward(&got, strings.NewReader(in), "/cell"); err != io.EOF || got.String() != want {
+	if err := handOn(&got, strings.NewReader(in), "/cell"); err != io.EOF || got.String() != want {
 		t.Errorf("%v, and\n%s\nwant\n%s", err, got.String(), want)
 	}
 	for _, bad := range []string{"Content-Length: x\r\n\r\n", "Content-Length: 9999999999999\r\n\r\n", "Content-Length: 5\r\n\r\nabc", "\r\n\r\n"} {
-		if err := forward(io.Discard, strings.NewReader(bad), "/cell"); err == nil {
+		if err := handOn(io.Discard, strings.NewReader(bad), "/cell"); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}

@@ -206,8 +206,8 @@ func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
 	if a, ok := parent.(*ast.AssignStmt); ok && slices.Contains(a.Lhs, ast.Expr(n)) {
 		return fmt.Sprintf("to declare it: %s := …", name)
 	}
-	if hint := habits[name]; hint != "" {
-		return hint
+	if said := habits[name]; said != "" {
+		return said
 	}
 	s, selects := parent.(*ast.SelectorExpr)
 	if selects {
@@ -298,11 +298,11 @@ func suggested(name, head string, all []member) string {
 	}
 	width := len(slices.MaxFunc(near, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
 	for _, n := range near {
-		doc := []rune(strings.TrimPrefix(text[n], n+" ")) // as comments begin with the name
-		if len(doc) > 90 {
-			doc = append([]rune(strings.TrimRight(string(doc[:90]), " ,;")), []rune(" …")...)
+		said := []rune(strings.TrimPrefix(text[n], n+" ")) // as comments begin with the name
+		if len(said) > 90 {
+			said = append([]rune(strings.TrimRight(string(said[:90]), " ,;")), []rune(" …")...)
 		}
-		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, string(doc)), " ,")
+		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, string(said)), " ,")
 	}
 	return head
 }

@@ -1,9 +1,9 @@
 // Command cell stands in for the go command in the kernel "Go (fedkit)". It forwards everything to go, except three requests of
 // GoNB in a cell's folder:
 //
-//   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see instrument), and the
+//   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see dress), and the
 //     compiler's messages are followed by hints (see hinted); go is left out if it has built a cell with these imports (see built)
-//   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see instrument)
+//   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see dress)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
 // Under the name gopls it stands before gopls (see help): "gopls PROGRAM SOCKET".
@@ -38,7 +38,7 @@ func main() {
 	case args[0] == "build" && os.Getenv("GOOS") != "js":
 		os.Exit(build(cell{program: program, dir: dir, args: args}))
 	case args[0] == "test" && len(args) > 1 && args[1] == "-c":
-		out, status := cell{program: program, dir: dir, args: args}.instrumented("main_test.go", false)
+		out, status := cell{program: program, dir: dir, args: args}.dressed("main_test.go", false)
 		os.Stdout.WriteString(hinted(string(out), dir))
 		os.Exit(status)
 	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
@@ -69,9 +69,9 @@ var noValue = regexp.MustCompile(`\(no value\) used as value`)
 // build builds the cell and returns go's exit status. Only the compiler knows whether the call on the last line has a value. If
 // it has none, the cell is built again without showing it, which costs a tenth of a second.
 func build(c cell) int {
-	out, status := c.instrumented("main.go", true)
+	out, status := c.dressed("main.go", true)
 	if status != 0 && noValue.Match(out) {
-		out, status = c.instrumented("main.go", false)
+		out, status = c.dressed("main.go", false)
 	}
 	if status != 0 {
 		out = []byte(hinted(string(out), c.dir))
@@ -82,8 +82,8 @@ func build(c cell) int {
 	return status
 }
 
-// instrumented builds the file with what instrument adds. If that fails, the cell is built as it is.
-func (c cell) instrumented(file string, show bool) ([]byte, int) {
+// dressed builds the file with what dress adds. If that fails, the cell is built as it is.
+func (c cell) dressed(file string, show bool) ([]byte, int) {
 	overlay, source, err := c.overlay(file, show)
 	if err != nil {
 		return run(c.program, c.args)
@@ -108,7 +108,7 @@ func (c cell) instrumented(file string, show bool) ([]byte, int) {
 
 // overlay writes a copy of the file for go's overlay into its own folder, which go ignores, and returns the overlay's
 // description, and the copy.
-func (c cell) overlay(file string, show bool) (list string, instrumented []byte, err error) {
+func (c cell) overlay(file string, show bool) (list string, dressed []byte, err error) {
 	// The kernel may be used with another checkout of fedkit.
 	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {
 		return "", nil, err
@@ -118,17 +118,17 @@ func (c cell) overlay(file string, show bool) (list string, instrumented []byte,
 	if err != nil {
 		return "", nil, err
 	}
-	if instrumented, err = instrument(path, source, show); err != nil {
+	if dressed, err = dress(path, source, show); err != nil {
 		return "", nil, err
 	}
 	copied, list := c.own(file), c.own("overlay.json")
 	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
 		return "", nil, err
 	}
-	if err := os.WriteFile(copied, instrumented, 0o600); err != nil {
+	if err := os.WriteFile(copied, dressed, 0o600); err != nil {
 		return "", nil, err
 	}
-	return list, instrumented, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
+	return list, dressed, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
 }
 
 // run returns what go writes, and its exit status.

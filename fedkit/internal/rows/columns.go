@@ -26,14 +26,14 @@ func (m *Matrix) Repeat(n int) *Matrix {
 	if m.Rows() != 1 || n < 1 {
 		return m.refuse("Matrix.Repeat: a matrix [%d, %d], %d times: want one row, at least once", m.Rows(), m.Cols(), n)
 	}
-	if err := checkMemory("n", n, m.cols, 1); err != nil {
+	if err := haveRoom("n", n, m.cols, 1); err != nil {
 		return failed("Matrix.Repeat: %v", err)
 	}
 	return m.Apply(takeRows, make([]int, n))
 }
 
-// checkMemory refuses copies of n rows for which there is no memory.
-func checkMemory(field string, n, cols, copies int) error {
+// haveRoom refuses copies of n rows for which there is no memory.
+func haveRoom(field string, n, cols, copies int) error {
 	return memory.Fits(field, n, float64(n), 4*float64(copies)*float64(n)*float64(cols), fmt.Sprintf("%d rows of %d", n, cols))
 }
 

@@ -23,7 +23,7 @@ func Less(m, start *Matrix) *Matrix {
 		return m.Sub(start)
 	}
 	p := m.pieces
-	if p == nil || start.taken != nil && m.capacity() > m.rows || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
+	if p == nil || start.taken != nil && m.room() > m.rows || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
 		return m.Sub(start)
 	}
 	if bad := m.fits("Sub", start); bad != nil {
@@ -39,7 +39,7 @@ func (d *difference) materialize() (*tensors.Tensor, error) {
 	if d.whole == nil {
 		d.whole = d.models.Sub(d.start)
 	}
-	return d.whole.withSpare()
+	return d.whole.roomy()
 }
 
 // mix sums the contributions of the pieces; nil if the pieces are joined already.

@@ -24,7 +24,7 @@ import (
 // strategy that made the mistake.
 type Matrix struct {
 	rows, cols int
-	t          *tensors.Tensor // may have spare rows: see capacity
+	t          *tensors.Tensor // may have spare rows: see room
 	pieces     *pieces         // instead of t
 	difference *difference     // instead of t
 	taken      *taken          // instead of t
@@ -36,7 +36,7 @@ func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
 
 // tensor returns the matrix as one tensor, without spare rows.
 func (m *Matrix) tensor() (*tensors.Tensor, error) {
-	t, err := m.withSpare()
+	t, err := m.roomy()
 	if err != nil || t.Shape().Dimensions[0] == m.rows {
 		return t, err
 	}
@@ -135,7 +135,7 @@ func (m *Matrix) ApplyN(n int, p *xla.Program, args ...any) []*Matrix {
 		return all(failed("Matrix.Apply: the program is nil"))
 	}
 	args = append([]any{m}, args...)
-	rows, capacity := align(p, args)
+	rows, room := align(p, args)
 	out, err := run(p, args)
 	switch {
 	case err != nil:
@@ -149,8 +149,8 @@ func (m *Matrix) ApplyN(n int, p *xla.Program, args ...any) []*Matrix {
 		switch {
 		case s.Rank() != 2 || s.DType != dtypes.Float32 || s.Size() == 0:
 			return all(failed("%v returned %v: want (Float32)[n, d]", p, s))
-		case rows > 0 && s.Dimensions[0] != capacity:
-			return all(failed("%v is row-wise and returned %v for %d rows: want a row for each", p, s, capacity))
+		case rows > 0 && s.Dimensions[0] != room:
+			return all(failed("%v is row-wise and returned %v for %d rows: want a row for each", p, s, room))
 		}
 		if ms[i] = fromTensor(t); rows > 0 {
 			ms[i].rows = rows
@@ -280,11 +280,11 @@ func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 		}
 		seen[r] = true
 	}
-	if err := checkMemory("rows", m.rows, m.cols, 1); err != nil {
+	if err := haveRoom("rows", m.rows, m.cols, 1); err != nil {
 		return failed("Matrix.Put: %v", err)
 	}
 	rows = slices.Clone(rows)
-	for i := range u.capacity() - len(rows) { // rows that do not exist are not put
+	for i := range u.room() - len(rows) { // rows that do not exist are not put
 		rows = append(rows, m.rows+i)
 	}
 	return m.Apply(putRows, rows, u.whole())
@@ -334,7 +334,7 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 			return sum
 		}
 	}
-	whole, spare := m.whole(), make([]float64, m.capacity()-m.rows)
+	whole, spare := m.whole(), make([]float64, m.room()-m.rows)
 	var weights []float64
 	for _, row := range r {
 		weights = append(append(weights, row...), spare...)
@@ -407,7 +407,7 @@ func (m *Matrix) host(p *xla.Program, more ...any) ([]float64, error) {
 
 // Host copies the values to the host, row after row.
 func (m *Matrix) Host() ([]float32, error) {
-	t, err := m.withSpare()
+	t, err := m.roomy()
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 // stacked pieces. Means, norms and Points work piece by piece, which saves a large cohort a copy of all its models, and leaves
 // remote ones where they are. Any other operation joins them first, once.
 type pieces struct {
-	place    []int
-	capacity int  // rows when they are joined, spare ones included
-	shared   bool // the values have other owners: do not free them
+	place  []int
+	room   int  // rows when they are joined, spare ones included
+	shared bool // the values have other owners: do not free them
 
 	mu     sync.Mutex
 	values []engine.Value // [lanes, d] each; nil once joined
@@ -28,8 +28,8 @@ type pieces struct {
 
 // FromPieces returns the matrix whose row i is row place[i] of the stacked values. When it is joined it has room for as many rows as
 // that, if there are fewer.
-func FromPieces(values []engine.Value, place []int, capacity int) *Matrix {
-	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, capacity: max(capacity, len(place)), values: values}}
+func FromPieces(values []engine.Value, place []int, room int) *Matrix {
+	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, room: max(room, len(place)), values: values}}
 }
 
 // FromRows returns the matrix of rows [1, d], which are stacked only for operations other than means.
@@ -42,7 +42,7 @@ func FromRows(rows []*Matrix) *Matrix {
 		}
 		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: engine.Sequence(len(rows)), capacity: len(rows), shared: true, values: engine.Values(ts)}}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: engine.Sequence(len(rows)), room: len(rows), shared: true, values: engine.Values(ts)}}
 }
 
 // lanes returns how many rows each piece has.
@@ -59,19 +59,19 @@ func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g i
 		}
 		return
 	}
-	answers, slots := make([]chan *Matrix, len(p.values)), make(chan struct{}, maxRequests)
+	answers, room := make([]chan *Matrix, len(p.values)), make(chan struct{}, maxRequests)
 	for g := range answers {
 		answers[g] = make(chan *Matrix, 1)
 	}
 	go func() {
 		for g, v := range p.values {
-			slots <- struct{}{}
+			room <- struct{}{}
 			go func() { answers[g] <- ask(g, v) }()
 		}
 	}()
 	for g, answer := range answers {
 		take(g, <-answer)
-		<-slots
+		<-room
 	}
 }
 
@@ -120,17 +120,17 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(ts) == 1 && slices.Equal(p.place, engine.Sequence(len(p.place))) && p.capacity == p.lanes() {
+	if len(ts) == 1 && slices.Equal(p.place, engine.Sequence(len(p.place))) && p.room == p.lanes() {
 		return ts[0], nil
 	}
-	if err := checkMemory("rows", p.capacity, p.values[0].Dims()[1], 2); err != nil { // stacked, and in order
+	if err := haveRoom("rows", p.room, p.values[0].Dims()[1], 2); err != nil { // stacked, and in order
 		return nil, err
 	}
 	place, pieces := p.place, anys(ts)
-	for len(place) < p.capacity { // spare rows repeat the first
+	for len(place) < p.room { // spare rows repeat the first
 		place = append(slices.Clip(place), p.place[0])
 	}
-	for len(pieces)*p.lanes() < p.capacity {
+	for len(pieces)*p.lanes() < p.room {
 		pieces = append(pieces, pieces[0])
 	}
 	out, err := run(collect, append(pieces, place))

@@ -11,19 +11,19 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Normal returns a matrix [n, d] with independent values of N(0, 1). Row i is computed from the key i alone, on the device. It has capacity
+// Normal returns a matrix [n, d] with independent values of N(0, 1). Row i is computed from the key i alone, on the device. It has room
 // for as many rows, if there are fewer.
-func Normal(keys []uint64, d, capacity int) *Matrix { return random(normal, keys, d, capacity) }
+func Normal(keys []uint64, d, room int) *Matrix { return random(normal, keys, d, room) }
 
 // Uniform is Normal with values of [0, 1), multiples of 2⁻²⁴.
-func Uniform(keys []uint64, d, capacity int) *Matrix { return random(uniform, keys, d, capacity) }
+func Uniform(keys []uint64, d, room int) *Matrix { return random(uniform, keys, d, room) }
 
-func random(of *randomness, keys []uint64, d, capacity int) *Matrix {
+func random(of *randomness, keys []uint64, d, room int) *Matrix {
 	if len(keys) == 0 || d < 1 {
 		return failed("[%d, %d] is no shape of a matrix", len(keys), d)
 	}
-	halves := make([]uint32, 0, 2*max(len(keys), capacity))
-	for i := range max(len(keys), capacity) { // spare rows repeat the first
+	halves := make([]uint32, 0, 2*max(len(keys), room))
+	for i := range max(len(keys), room) { // spare rows repeat the first
 		key := keys[0]
 		if i < len(keys) {
 			key = keys[i]

@@ -44,7 +44,7 @@ func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
 		}
 	}
 	all, err := m.whole().host(w.of, more...)
-	return all[:len(all)/m.capacity()*m.rows], err
+	return all[:len(all)/m.room()*m.rows], err
 }
 
 // byRow queries each piece; ok is false if they are joined already.

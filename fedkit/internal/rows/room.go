@@ -13,23 +13,23 @@ import (
 // A matrix of a cohort that varies in size has room for the largest one: its tensor has spare rows, whose values are finite and mean
 // nothing. Row-wise programs run on all of them, so that they are compiled once; any other program gets only the matrix's own.
 
-// capacity returns the number of rows on the device.
-func (m *Matrix) capacity() int {
+// room returns the number of rows on the device.
+func (m *Matrix) room() int {
 	switch {
 	case m.Err() != nil:
 		return m.Rows()
 	case m.pieces != nil:
-		return m.pieces.capacity
+		return m.pieces.room
 	case m.difference != nil && m.difference.start.rows == 1:
-		return m.difference.models.capacity()
+		return m.difference.models.room()
 	case m.difference != nil, m.taken != nil:
 		return m.rows
 	}
 	return m.t.Shape().Dimensions[0]
 }
 
-// withSpare returns the matrix as one tensor, with its spare rows.
-func (m *Matrix) withSpare() (*tensors.Tensor, error) {
+// roomy returns the matrix as one tensor, with its spare rows.
+func (m *Matrix) roomy() (*tensors.Tensor, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
@@ -46,10 +46,10 @@ func (m *Matrix) withSpare() (*tensors.Tensor, error) {
 
 // whole returns the matrix of all rows on the device.
 func (m *Matrix) whole() *Matrix {
-	if m.capacity() == m.Rows() {
+	if m.room() == m.Rows() {
 		return m
 	}
-	t, err := m.withSpare()
+	t, err := m.roomy()
 	if err != nil {
 		return &Matrix{err: err}
 	}
@@ -65,11 +65,11 @@ func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
 	if m.Err() == nil && m.rows == n && n < most {
 		switch {
 		case m.taken.byClient():
-			return m.taken.withCapacity(most).tensor()
-		case m.capacity() == most:
-			return m.withSpare()
+			return m.taken.withRoom(most).tensor()
+		case m.room() == most:
+			return m.roomy()
 		case n > 1:
-			return (&taken{from: m, rows: engine.Sequence(n)}).withCapacity(most).tensor()
+			return (&taken{from: m, rows: engine.Sequence(n)}).withRoom(most).tensor()
 		}
 	}
 	return m.tensor()
@@ -77,14 +77,14 @@ func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
 
 // align makes the arguments of a row-wise program, in place, those for all rows on the device, and returns how many of the rows that it
 // computes count: 0 for all. Other programs get the rows that count, and so do row-wise ones of matrices with different room.
-func align(p *xla.Program, args []any) (rows, capacity int) {
+func align(p *xla.Program, args []any) (rows, room int) {
 	for _, a := range args {
-		if m, is := a.(*Matrix); is && p.IsRowWise() && m.capacity() > m.Rows() {
-			rows, capacity = m.rows, m.capacity()
+		if m, is := a.(*Matrix); is && p.IsRowWise() && m.room() > m.Rows() {
+			rows, room = m.rows, m.room()
 		}
 	}
 	for _, a := range args {
-		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.capacity() == capacity || m.taken != nil)) && !(m.Rows() == 1 && m.capacity() == 1) {
+		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.room() == room || m.taken != nil)) && !(m.Rows() == 1 && m.room() == 1) {
 			return 0, 0
 		}
 	}
@@ -92,28 +92,28 @@ func align(p *xla.Program, args []any) (rows, capacity int) {
 		switch a := a.(type) {
 		case *Matrix:
 			args[i] = a
-			if rows > 0 && a.capacity() == capacity {
+			if rows > 0 && a.room() == room {
 				args[i] = a.whole()
 			} else if rows > 0 && a.taken.byClient() && a.Rows() == rows {
-				args[i] = a.taken.withCapacity(capacity)
+				args[i] = a.taken.withRoom(room)
 			}
 		case []float64:
-			args[i] = padded(a, rows, capacity)
+			args[i] = padded(a, rows, room)
 		case []float32:
-			args[i] = padded(a, rows, capacity)
+			args[i] = padded(a, rows, room)
 		case []int:
-			args[i] = padded(a, rows, capacity)
+			args[i] = padded(a, rows, room)
 		}
 	}
-	return rows, capacity
+	return rows, room
 }
 
 // padded returns one value per row, for all rows on the device.
-func padded[T any](values []T, rows, capacity int) []T {
+func padded[T any](values []T, rows, room int) []T {
 	if rows == 0 || len(values) != rows {
 		return values
 	}
-	return append(slices.Clip(values), make([]T, capacity-rows)...)
+	return append(slices.Clip(values), make([]T, room-rows)...)
 }
 
 // taken are rows of a matrix, gathered when they are used: with as many spare ones as what they are used with.
@@ -141,15 +141,15 @@ func (k *taken) materialize() (*tensors.Tensor, error) {
 	return k.t, k.err
 }
 
-// withCapacity returns the rows and spare ones, as a matrix.
-func (k *taken) withCapacity(capacity int) *Matrix {
+// withRoom returns the rows and spare ones, as a matrix.
+func (k *taken) withRoom(room int) *Matrix {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	from, rows := k.from, slices.Clone(k.rows)
 	if from == nil { // gathered already
 		from, rows = &Matrix{rows: len(rows), t: k.t, err: k.err}, engine.Sequence(len(rows))
 	}
-	for len(rows) < capacity {
+	for len(rows) < room {
 		rows = append(rows, rows[0])
 	}
 	return from.Apply(takeRows, rows)

@@ -18,15 +18,15 @@ const (
 	musts    = "github.com/janpfeifer/must"
 )
 
-// instrument returns the cell with Guard deferred in main and, if show is set, with main's last statement passed to Show if it is an
+// dress returns the cell with Guard deferred in main and, if show is set, with main's last statement passed to Show if it is an
 // expression that may have a value. Line numbers stay, and line directives keep the columns, too.
-func instrument(path string, source []byte, show bool) ([]byte, error) {
+func dress(path string, source []byte, show bool) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	d := &instrumenter{path: path, fset: fset, source: source}
+	d := &dresser{path: path, fset: fset, source: source}
 	d.after(file.Package, "")
 	imports := fmt.Sprintf("; import fedkitguard %q", guards)
 	variable := "; var _ = fedkitguard.Guard" // also without main, the import is used
@@ -61,11 +61,11 @@ func instrument(path string, source []byte, show bool) ([]byte, error) {
 		d.after(last.Pos(), by+".Show(")
 		d.after(last.End(), ")")
 	}
-	return d.instrumented(), nil
+	return d.dressed(), nil
 }
 
-// instrumenter inserts text into a source file.
-type instrumenter struct {
+// dresser inserts text into a source file.
+type dresser struct {
 	path   string
 	fset   *token.FileSet
 	source []byte
@@ -78,18 +78,18 @@ type addition struct {
 }
 
 // before inserts text at a line's end in the source.
-func (d *instrumenter) before(pos token.Pos, text string) {
+func (d *dresser) before(pos token.Pos, text string) {
 	d.added = append(d.added, addition{d.fset.Position(pos).Offset, text})
 }
 
 // after inserts text before the character at pos, and a line directive with that character's position.
-func (d *instrumenter) after(pos token.Pos, text string) {
+func (d *dresser) after(pos token.Pos, text string) {
 	p := d.fset.Position(pos)
 	d.added = append(d.added, addition{p.Offset, fmt.Sprintf("%s/*line %s:%d:%d*/", text, d.path, p.Line, p.Column)})
 }
 
-// instrumented returns the source with all insertions, which are in order.
-func (d *instrumenter) instrumented() (out []byte) {
+// dressed returns the source with all insertions, which are in order.
+func (d *dresser) dressed() (out []byte) {
 	from := 0
 	for _, a := range d.added {
 		out = append(append(out, d.source[from:a.at]...), a.text...)

@@ -56,15 +56,15 @@ func TestDressLastLine(t *testing.T) {
 		"fmt.Errorf(\"no %d\", len)": "fedkitguard.Show(fmt.Errorf(\"no %d\", len))",
 	} {
 		source := "package main\n\n" + own + "\nfunc main() {\n" + last + "\n}\n"
-		instrumented, err := instrument("/tmp/main.go", []byte(source), true)
+		dressed, err := dress("/tmp/main.go", []byte(source), true)
 		if err != nil {
 			t.Errorf("%q: %v", last, err)
 			continue
 		}
-		if got := body(string(instrumented)); got != want {
+		if got := body(string(dressed)); got != want {
 			t.Errorf("%q: got %q, expected %q", last, got, want)
 		}
-		if strings.Count(string(instrumented), "\n") != strings.Count(source, "\n") {
+		if strings.Count(string(dressed), "\n") != strings.Count(source, "\n") {
 			t.Errorf("%q: a line was added or removed", last)
 		}
 	}
@@ -79,12 +79,12 @@ func TestDressPicksShow(t *testing.T) {
 		"fedkit.example/fedkit":          "fedkitshow",
 		"fedkit.example/fedkit/strategy": "fedkitshow",
 	} {
-		instrumented, err := instrument("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+path+"\"\n)\n\nfunc main() {\nx.Y\n}\n"), true)
+		dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+path+"\"\n)\n\nfunc main() {\nx.Y\n}\n"), true)
 		expect.OK(t, err)
-		if !strings.Contains(string(instrumented), want+".Show(") || strings.Contains(string(instrumented), draws) != (want == "fedkitshow") {
-			t.Errorf("%s: expected %s.Show in %s", path, want, instrumented)
+		if !strings.Contains(string(dressed), want+".Show(") || strings.Contains(string(dressed), draws) != (want == "fedkitshow") {
+			t.Errorf("%s: expected %s.Show in %s", path, want, dressed)
 		}
-		if links := want == "fedkitshow" || strings.HasSuffix(path, "/table"); strings.Contains(string(instrumented), sends) != links {
+		if links := want == "fedkitshow" || strings.HasSuffix(path, "/table"); strings.Contains(string(dressed), sends) != links {
 			t.Errorf("%s: links the kernel: %v, want %v", path, !links, links)
 		}
 	}
@@ -92,7 +92,7 @@ func TestDressPicksShow(t *testing.T) {
 
 func TestDressKeepsPlaces(t *testing.T) {
 	const source = "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/janpfeifer/must\"\n)\n\nvar x = must.M1(f())\n\nfunc main() {\n\tflag.Parse()\n\tfmt.Println()\n\tx.Y(\n\t\ty,\n\t)\n}\n"
-	instrumented := expect.Value(instrument("/tmp/main.go", []byte(source), true))(t)
+	dressed := expect.Value(dress("/tmp/main.go", []byte(source), true))(t)
 	places := func(source string) (all []string) {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "/tmp/main.go", source, parser.SkipObjectResolution)
@@ -104,27 +104,27 @@ func TestDressKeepsPlaces(t *testing.T) {
 		}
 		return all
 	}
-	got := strings.Join(places(string(instrumented)), " ")
+	got := strings.Join(places(string(dressed)), " ")
 	for _, want := range places(source) {
 		if !strings.Contains(got, want) {
 			t.Errorf("no declaration ends at %s any more: %s", want, got)
 		}
 	}
-	if i, j := strings.Index(string(instrumented), "must.M = "), strings.Index(string(instrumented), "var x"); i < 0 || i > j {
-		t.Errorf("must.M is not replaced before other variables: %s", instrumented)
+	if i, j := strings.Index(string(dressed), "must.M = "), strings.Index(string(dressed), "var x"); i < 0 || i > j {
+		t.Errorf("must.M is not replaced before other variables: %s", dressed)
 	}
 }
 
 // A program that is started again as a worker does nothing before that.
 func TestDressLetsWorkersWork(t *testing.T) {
-	instrumented, err := instrument("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+commands+"\"\n)\n\nvar f = g()\n\nfunc main() {}\n"), true)
-	if want := "; var _ = x.Main(); var _ = fedkitguard.Begin()\n"; err != nil || !strings.Contains(string(instrumented), want) {
-		t.Errorf("%v, no %q in %s", err, want, instrumented)
+	dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+commands+"\"\n)\n\nvar f = g()\n\nfunc main() {}\n"), true)
+	if want := "; var _ = x.Main(); var _ = fedkitguard.Begin()\n"; err != nil || !strings.Contains(string(dressed), want) {
+		t.Errorf("%v, no %q in %s", err, want, dressed)
 	}
 }
 
 func TestDressRefusesWhatIsNoGo(t *testing.T) {
-	if _, err := instrument("/tmp/main.go", []byte("package main\n\nfunc main() {"), true); err == nil {
+	if _, err := dress("/tmp/main.go", []byte("package main\n\nfunc main() {"), true); err == nil {
 		t.Error("no error")
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // A matrix with spare rows behaves as one without, in pieces and joined; so does a difference.
 func TestMatrixWithRoom(t *testing.T) {
-	for _, capacity := range []int{3, 4, 5, 9} {
+	for _, room := range []int{3, 4, 5, 9} {
 		pieces := func() []engine.Value {
 			return engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t})
 		}
@@ -22,12 +22,12 @@ func TestMatrixWithRoom(t *testing.T) {
 			return engine.Values([]*tensors.Tensor{NewMatrix([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2).t})
 		}
 		for _, fresh := range []func() *Matrix{
-			func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, capacity) },
-			func() *Matrix { return FromPieces(whole(), []int{0, 1, 2}, capacity) },
-			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, capacity), row(0, 0)) },
-			func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, capacity).Scale(1) },
-			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, capacity), row(1, 1)).Add(row(1, 1)) },
-			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, capacity), Zeros(3, 2)) },
+			func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, room) },
+			func() *Matrix { return FromPieces(whole(), []int{0, 1, 2}, room) },
+			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, room), row(0, 0)) },
+			func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, room).Scale(1) },
+			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, room), row(1, 1)).Add(row(1, 1)) },
+			func() *Matrix { return Less(FromPieces(pieces(), []int{2, 0, 1}, room), Zeros(3, 2)) },
 		} {
 			testMatrix(t, fresh)
 		}
@@ -41,7 +41,7 @@ var (
 	cubes = NewProgram("cubes", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], graph.Square(a[0])) })
 )
 
-// Cohorts of one to seven rows, with capacity for seven in pieces of three, give what their rows give by themselves, and compile nothing
+// Cohorts of one to seven rows, with room for seven in pieces of three, give what their rows give by themselves, and compile nothing
 // after the first.
 func TestRoomCompilesNothing(t *testing.T) {
 	const most, lanes = 7, 3
@@ -78,17 +78,17 @@ func TestRoomCompilesNothing(t *testing.T) {
 	}
 }
 
-// Other programs, and matrices with other capacity, get the rows that count.
+// Other programs, and matrices with other room, get the rows that count.
 func TestRoomWithOthers(t *testing.T) {
-	with := func(capacity int) *Matrix {
+	with := func(room int) *Matrix {
 		ts := engine.Values([]*tensors.Tensor{NewMatrix([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2).t})
-		return FromPieces(ts, []int{0, 1}, capacity)
+		return FromPieces(ts, []int{0, 1}, room)
 	}
 	used := func(m *Matrix) *Matrix { rowsOf(t, m); return m }
 	for name, got := range map[string]*Matrix{
 		"not row-wise":    with(4).Apply(cubes).Sub(with(4).Apply(cubes)).Add(with(4)),
-		"other capacity":  with(4).Add(with(5)).Scale(0.5),
-		"no capacity":     with(4).Add(with(0)).Scale(0.5),
+		"other room":      with(4).Add(with(5)).Scale(0.5),
+		"no room":         with(4).Add(with(0)).Scale(0.5),
 		"taken before":    with(4).Add(used(NewMatrix([]float32{5, 6, 3, 4, 1, 2}, 3, 2).Take(2, 1))).Scale(0.5),
 		"put":             NewMatrix([]float32{3, 4, 9, 9, 1, 2}, 3, 2).Put([]int{2, 0}, with(4).Scale(1)).Take(2, 0),
 		"one row of many": with(4).Mul(with(4).Take(0)).Add(with(4)).Sub(with(4).Mul(with(4).Take(0))),
@@ -105,7 +105,7 @@ func TestRoomWithOthers(t *testing.T) {
 	}
 }
 
-// A row that several clients have used stays one row for a single client. Where each has its own row, a single client's has the capacity of
+// A row that several clients have used stays one row for a single client. Where each has its own row, a single client's has the room of
 // all.
 func TestOneRowForCohortsOfAnySize(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
