@@ -125,20 +125,27 @@ func Clone[S any](s S) (c S, err error) {
 	if err != nil {
 		return c, err
 	}
-	v := reflect.ValueOf(&s).Elem()
-	if err := tree.Own(v, anyType, renew[S]); err != nil {
-		return c, fault.Within("strategy", err)
-	}
-	copied, err := All(s)
+	copies, err := Copied(s, all, renew[S])
 	if err != nil {
 		return c, err
 	}
-	for i, inner := range copied[1:] {
+	return copies[0], nil
+}
+
+// Copied returns copies of a strategy and of all those that it wraps. The visitor enters what is copied.
+func Copied[S any](s S, all []S, visit tree.Visitor) (copies []S, err error) {
+	if err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, visit); err != nil {
+		return nil, fault.Within("strategy", err)
+	}
+	if copies, err = All(s); err != nil {
+		return nil, err
+	}
+	for i, inner := range copies[1:] {
 		if IsOneOf(all, inner) {
-			return c, fault.Invalid("strategy.Unwrap()", fmt.Sprintf("%T", inner), fmt.Sprintf("held by an exported field of %T", copied[i]))
+			return nil, fault.Invalid("strategy.Unwrap()", fmt.Sprintf("%T", inner), fmt.Sprintf("held by an exported field of %T", copies[i]))
 		}
 	}
-	return copied[0], nil
+	return copies, nil
 }
 
 func anyType(reflect.Type) bool { return true }
