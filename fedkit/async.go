@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/flight"
+	"fedkit.example/fedkit/internal/random"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/sim"
 	"golang.org/x/sync/errgroup"
@@ -38,75 +38,84 @@ type Async struct {
 func (r *Round) TrainAsync(f *InFlight, a Async) *Updates {
 	defer r.restoreStage(r.stage)
 	if !r.enter("arrive") {
-		return r.noUpdates(a.Job)
+		return r.noUpdates(a.Job, nil)
 	}
-	u, err := r.arrive(f, a)
+	u, err := (&arrival{Round: r, f: f, a: Defaults(a)}).collect()
 	if err != nil {
-		r.Fail(err)
-		return r.noUpdates(a.Job)
+		return r.noUpdates(a.Job, err)
 	}
 	return u
 }
 
-func (r *Round) arrive(f *InFlight, a Async) (*Updates, error) {
-	a = Defaults(a)
-	switch m := r.Clients(); {
-	case r.quiet:
-		return nil, Invalid("Round.TrainAsync", "called in an evaluation", "called in Round: nobody works in Serve or ServeUnseen")
-	case a.Concurrency < 1 || a.Concurrency > m:
-		return nil, Invalid("Async.Concurrency", a.Concurrency, fmt.Sprintf("in [1, %d], the number of clients", m))
-	case a.BufferSize < 1 || a.BufferSize > a.Concurrency:
-		return nil, Invalid("Async.BufferSize", a.BufferSize, fmt.Sprintf("in [1, %d], the clients at work", a.Concurrency))
-	case a.Job.Start.Rows() != 1:
-		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
-	}
-	if err := a.check(r.Fed); err != nil {
+// arrival is a call of TrainAsync.
+type arrival struct {
+	*Round
+	f *InFlight
+	a Async
+}
+
+// collect starts clients and collects results until the buffer is full.
+func (r *arrival) collect() (*Updates, error) {
+	f := r.f
+	if err := r.check(); err != nil {
 		return nil, err
 	}
-	if err := r.addVersion(f, a.Job.Start); err != nil {
+	if err := r.addVersion(); err != nil {
 		return nil, err
 	}
 	var in []flight.Job
-	for len(in) < a.BufferSize {
-		if err := r.dispatch(f, a, in); err != nil {
+	for len(in) < r.a.BufferSize {
+		if err := r.dispatch(in); err != nil {
 			return nil, err
 		}
 		event, _ := f.Queue.Pop()
 		at := slices.IndexFunc(f.Jobs, func(w flight.Job) bool { return w.Number == event.Number })
-		r.clock.now = max(r.clock.now, event.Time)
+		r.clock.Now = max(r.clock.Now, event.Time)
 		if w := &f.Jobs[at]; !w.Lost && w.Model == nil {
-			if err := r.compute(f, a); err != nil {
+			if err := r.compute(); err != nil {
 				return nil, err
 			}
 		}
 		w := f.Jobs[at]
 		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 		if w.Lost {
-			r.record.Absences = append(r.record.Absences, history.Absence{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), DroppedOut: true})
+			r.absent(sim.Times{Client: w.Client, Begin: w.Begin, Arrived: w.Arrived, Lost: true})
 		} else {
 			in = append(in, w)
 		}
 	}
-	return r.collect(f, a, in)
+	return r.updates(in), nil
 }
 
-// check refuses fields that cannot differ between rounds: of earlier rounds, only Start and Local are kept.
-func (a *Async) check(fed *Federation) error {
-	for _, field := range a.Job.fields(fed, 1) {
+// check refuses what cannot be trained, and fields that cannot differ between rounds: of earlier rounds, only Start and Local are kept.
+func (r *arrival) check() error {
+	a := &r.a
+	switch m := r.Clients(); {
+	case r.quiet:
+		return Invalid("Round.TrainAsync", "called in an evaluation", "called in Round: nobody works in Serve or ServeUnseen")
+	case a.Concurrency < 1 || a.Concurrency > m:
+		return Invalid("Async.Concurrency", a.Concurrency, fmt.Sprintf("in [1, %d], the number of clients", m))
+	case a.BufferSize < 1 || a.BufferSize > a.Concurrency:
+		return Invalid("Async.BufferSize", a.BufferSize, fmt.Sprintf("in [1, %d], the clients at work", a.Concurrency))
+	case a.Job.Start.Rows() != 1:
+		return Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
+	}
+	for _, field := range a.Job.fields(r.Fed, 1) {
 		if field.once {
 			return Invalid("Async.Job."+field.name, "set", "empty: clients that began in earlier rounds differ in Start only")
 		}
 	}
-	if a.Job.Local.KeepMemory {
-		return Invalid("Async.Job.Local.KeepMemory", true, "false: work is computed as late as possible, not in the order in which a client does it")
+	if err := a.Job.Local.refusedIn(asynchronous, "Async.Job.Local"); err != nil {
+		return err
 	}
 	all := a.Job
 	all.Clients = []int{0}
-	return all.check(fed, 1)
+	return all.check(r.Fed, 1)
 }
 
-// addVersion makes x the model that work beginning in this round starts from.
-func (r *Round) addVersion(f *InFlight, x *Matrix) error {
+// addVersion makes the job's Start the model that work beginning in this round starts from.
+func (r *arrival) addVersion() error {
+	f, x := r.f, r.a.Job.Start
 	if r.began == nil {
 		r.began = map[int]int{}
 	}
@@ -122,16 +131,17 @@ func (r *Round) addVersion(f *InFlight, x *Matrix) error {
 }
 
 // dispatch starts idle clients until Concurrency are training. A client whose result has just arrived waits for the next model.
-func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
+func (r *arrival) dispatch(in []flight.Job) error {
+	f, job := r.f, r.a.Job
 	busy := make([]bool, r.Clients())
 	for _, w := range append(slices.Clone(f.Jobs), in...) {
 		busy[w.Client] = true
 	}
 	if len(f.Jobs) == 0 { // nothing happens until a device is on
-		r.clock.now = r.nextOn(busy)
+		r.clock.Await(busy)
 	}
 	idle := r.idle(busy)
-	n := min(a.Concurrency-len(f.Jobs), len(idle))
+	n := min(r.a.Concurrency-len(f.Jobs), len(idle))
 	if n < 1 {
 		return nil
 	}
@@ -140,63 +150,60 @@ func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
 		rng = Random(r.opts.Seed, "select", r.T, r.begins)
 	}
 	r.busy = busy
-	a.Job.Clients = r.choose(a.Selector, n, idle, rng)
+	job.Clients = r.choose(r.a.Selector, n, idle, rng)
 	r.busy = nil
-	for _, c := range a.Job.Clients {
+	for _, c := range job.Clients {
 		if busy[c] {
-			r.Fail(Invalid("Selector", a.Job.Clients, "idle clients: see Round.Candidates"))
+			r.Fail(Invalid("Selector", job.Clients, "idle clients: see Round.Candidates"))
 		}
 	}
 	if r.err != nil {
 		return r.err
 	}
-	return r.begin(f, &a)
+	return r.begin(job)
 }
 
 // begin starts the clients of the job.
-func (r *Round) begin(f *InFlight, a *Async) error {
-	down, up, err := a.Job.traffic(r.Fed.Task)
-	model, device := float64(r.Fed.Task.Bytes()), new(sim.Device)
-	for _, c := range a.Job.Clients {
-		if devices := r.devices(); devices != nil {
-			device = &devices[c]
-		}
+func (r *arrival) begin(job Job) error {
+	down, up, err := job.traffic(r.Fed.Task)
+	model, local := float64(r.Fed.Task.Bytes()), job.Local.WithDefaults()
+	for _, c := range job.Clients {
 		r.began[c]++
 		call := r.began[c]
-		one, steps := a.Job, 0
+		one, steps := job, 0
 		one.Clients = []int{c}
-		if a.Steps != nil {
-			if steps = a.Steps(c, Random(r.opts.Seed, "steps", r.T, c, call)); steps < 1 {
+		if r.a.Steps != nil {
+			if steps = r.a.Steps(c, Random(r.opts.Seed, "steps", r.T, c, call)); steps < 1 {
 				return Invalid("Async.Steps", steps, fmt.Sprintf("at least 1 (client %d)", c))
 			}
-			if err := r.Fed.fitsSteps("Async.Steps", steps, float64(steps), a.Job.Local.WithDefaults(), 1); err != nil {
+			if err := r.Fed.fitsSteps("Async.Steps", steps, float64(steps), local, 1); err != nil {
 				return err
 			}
 			one.Steps = []int{steps}
 		}
 		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])
-		v := r.clock.visit(device, c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		w := flight.Job{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
-		if err := f.Queue.Push(w.Event()); err != nil {
+		t := r.clock.Time(c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		w := flight.Job{Client: c, Number: r.f.Begun, Round: r.T, Call: call, Steps: steps, Begin: t.Begin, Received: t.Received, Finished: t.Trained, Arrived: t.Arrived, Lost: t.Lost}
+		if err := r.f.Queue.Push(w.Event()); err != nil {
 			return err
 		}
-		f.Jobs = append(f.Jobs, w)
-		f.Begun++
+		r.f.Jobs = append(r.f.Jobs, w)
+		r.f.Begun++
 	}
-	r.Traffic(float64(len(a.Job.Clients))*down, 0)
-	r.sendBases(a.Job.Clients, down)
+	r.Traffic(float64(len(job.Clients))*down, 0)
+	r.sendBases(job.Clients, down)
 	return err
 }
 
-// collect returns the results that arrived, and drops model versions that no work started from.
-func (r *Round) collect(f *InFlight, a Async, in []flight.Job) (*Updates, error) {
-	u := &Updates{Positions: sequence(len(in))}
+// updates returns the results that arrived, and drops model versions that no work started from.
+func (r *arrival) updates(in []flight.Job) *Updates {
+	f, u := r.f, &Updates{Positions: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {
 		models, starts = append(models, w.Model), append(starts, f.Start(w.Round))
 		u.Results = append(u.Results, ClientResult{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
 			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
-		if r.devices() != nil {
+		if r.time() != nil {
 			s := &u.Results[len(u.Results)-1]
 			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
 		}
@@ -210,8 +217,9 @@ func (r *Round) collect(f *InFlight, a Async, in []flight.Job) (*Updates, error)
 		f.Jobs, f.Queue.Events = nil, nil
 	}
 	r.calls++
-	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models were counted when the work began
-	return r.receive(a.Job, u), nil
+	job := r.a.Job
+	job.Clients, job.Down = u.Clients(), Zero // the models were counted when the work began
+	return r.receive(job, u)
 }
 
 // InFlight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in
@@ -219,7 +227,8 @@ func (r *Round) collect(f *InFlight, a Async, in []flight.Job) (*Updates, error)
 type InFlight = flight.InFlight
 
 // compute solves pending work in order of arrival.
-func (r *Round) compute(f *InFlight, a Async) error {
+func (r *arrival) compute() error {
+	f := r.f
 	e, err := r.Fed.engine()
 	if err != nil {
 		return err
@@ -231,15 +240,15 @@ func (r *Round) compute(f *InFlight, a Async) error {
 		}
 	}
 	slices.SortFunc(at, func(i, j int) int { return f.Jobs[i].Event().Compare(f.Jobs[j].Event()) })
-	lanes, err := a.lanes(r.Fed, e)
+	lanes, err := r.lanes(e)
 	if err != nil {
 		return err
 	}
-	parts := slices.Collect(slices.Chunk(at[:solvedNow(len(at), lanes, a.Concurrency)], lanes))
+	parts := slices.Collect(slices.Chunk(at[:solvedNow(len(at), lanes, r.a.Concurrency)], lanes))
 	group := new(errgroup.Group)
 	group.SetLimit(r.on.Concurrency())
 	for _, part := range parts {
-		group.Go(func() error { return r.solveWork(f, a.Job, e, part, lanes) })
+		group.Go(func() error { return r.solveWork(e, part, lanes) })
 	}
 	return group.Wait()
 }
@@ -259,21 +268,22 @@ func solvedNow(n, lanes, atWork int) int {
 
 // lanes returns how many jobs one program solves side by side: at most half of Concurrency, since jobs that begin meanwhile are
 // often the next to arrive.
-func (a *Async) lanes(fed *Federation, e *engine.Engine) (int, error) {
-	job := a.Job
-	if a.Steps != nil { // the program takes a step count per client
+func (r *arrival) lanes(e *engine.Engine) (int, error) {
+	job := r.a.Job
+	if r.a.Steps != nil { // the program takes a step count per client
 		job.Steps = []int{1}
 	}
-	work, err := job.forEngine(fed, nil, nil)
+	work, err := job.forEngine(r.Fed, nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	return min(e.Lanes(work), max(1, a.Concurrency/2)), nil
+	return min(e.Lanes(work), max(1, r.a.Concurrency/2)), nil
 }
 
 // solveWork solves jobs, each from the model of the round in which it began and with that round's randomness.
-func (r *Round) solveWork(f *InFlight, job Job, e *engine.Engine, at []int, lanes int) error {
-	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
+func (r *arrival) solveWork(e *engine.Engine, at []int, lanes int) error {
+	f, job := r.f, r.a.Job
+	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]random.Draws{}
 	job.Clients, job.Steps = nil, nil
 	for _, i := range at {
 		w := &f.Jobs[i]
@@ -288,7 +298,8 @@ func (r *Round) solveWork(f *InFlight, job Job, e *engine.Engine, at []int, lane
 		}
 	}
 	for i, number := range r.Fed.numbers(job.Clients) {
-		draw[number] = draws{r.opts.Seed, f.Jobs[at[i]].Round, f.Jobs[at[i]].Call, f.Jobs[at[i]].Call}
+		w := f.Jobs[at[i]]
+		draw[number] = random.Draws{Seed: r.opts.Seed, Round: w.Round, Call: w.Call, Batches: w.Call}
 	}
 	for len(starts) < lanes { // padding, so that the program is the same
 		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])
@@ -297,7 +308,7 @@ func (r *Round) solveWork(f *InFlight, job Job, e *engine.Engine, at []int, lane
 		}
 	}
 	job.Start = nil
-	work, err := job.forEngine(r.Fed, rates, func(client int) draws { return draw[client] })
+	work, err := job.forEngine(r.Fed, rates, func(client int) random.Draws { return draw[client] })
 	if err != nil {
 		return err
 	}

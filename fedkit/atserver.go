@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -22,18 +23,11 @@ type Server struct {
 // Errors: Rows and Draw, or neither; rows that do not exist, or twice; a client without a row left.
 //
 //	fed, err = fed.WithServer(fedkit.Server{Draw: 1000})
-func (f *Federation) WithServer(s Server) (*Federation, error) {
+func (f *Federation) WithServer(s Server) (_ *Federation, err error) {
+	defer within("with server: ", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: with server: %w", err)
+		return nil, err
 	}
-	g, err := f.withServer(s)
-	if err != nil {
-		return nil, fmt.Errorf("fedkit: with server: %w", err)
-	}
-	return g, nil
-}
-
-func (f *Federation) withServer(s Server) (*Federation, error) {
 	if f.Unseen != nil || f.interceptors != nil || f.Server != nil {
 		return nil, Invalid("federation", f.Rule, "one without a server's rows, clients held out, attacks and other interceptors: they come after WithServer")
 	}
@@ -41,30 +35,17 @@ func (f *Federation) withServer(s Server) (*Federation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, taken := *f, make([]bool, f.Data.Train.Len())
-	for _, row := range rows {
-		taken[row] = true
+	clients, changed, err := holdings.Without(f.Clients, rows, f.Data.Train.Len())
+	if err != nil {
+		return nil, err
 	}
-	g.Clients = slices.Clone(f.Clients)
-	for i := range g.Clients {
-		c := &g.Clients[i]
-		if slices.ContainsFunc(c.Validation, func(row int) bool { return taken[row] }) {
-			return nil, Invalid("Server.Rows", fmt.Sprintf("validation rows of client %d", i), "rows that no client holds for validation")
-		}
-		if !slices.ContainsFunc(c.Train, func(row int) bool { return taken[row] }) {
-			continue
-		}
-		if c.Train = slices.DeleteFunc(slices.Clone(c.Train), func(row int) bool { return taken[row] }); len(c.Train) == 0 {
-			return nil, Invalid("the server's rows", fmt.Sprintf("all training rows of client %d", i), "fewer: each client keeps at least one")
-		}
-		g.lazy = nil
-	}
-	if g.lazy == nil { // other clients, other programs
-		g.lazy = newLazyEngine(trainRows(g.Clients))
+	g := *f
+	if g.Clients = clients; changed { // other clients, other programs
+		g.lazy = &lazyEngine{rows: holdings.Train(clients)}
 	}
 	note := fmt.Sprintf("; %d rows at the server", len(rows))
 	if s.Draw > 0 {
-		note = fmt.Sprintf("; %d rows at the server, seed %d", len(rows), s.Seed)
+		note += fmt.Sprintf(", seed %d", s.Seed)
 	}
 	g.Rule = f.Rule + note
 	g.Server = g.serverOf([]partition.Client{{Train: rows}}, []sim.Device{s.Device})
@@ -80,28 +61,20 @@ func (s *Server) rows(f *Federation) ([]int, error) {
 	if (s.Rows == nil) == (s.Draw == 0) {
 		return nil, Invalid("Server", fmt.Sprintf("%d rows, Draw = %d", len(s.Rows), s.Draw), "with one of Rows and Draw")
 	}
-	if s.Rows != nil {
-		n, sorted := f.Data.Train.Len(), slices.Sorted(slices.Values(s.Rows))
-		if len(sorted) == 0 || sorted[0] < 0 || sorted[len(sorted)-1] >= n || len(slices.Compact(sorted)) < len(s.Rows) {
-			return nil, Invalid("Server.Rows", s.Rows, fmt.Sprintf("different rows in [0, %d), at least one", n))
-		}
-		return slices.Clone(s.Rows), nil
+	if s.Rows == nil {
+		return holdings.Drawn(f.Clients, s.Draw, Random(s.Seed, "server"))
 	}
-	held := slices.Concat(trainRows(f.Clients)...)
-	slices.Sort(held)
-	held = slices.Compact(held)
-	if s.Draw < 0 || s.Draw >= len(held) {
-		return nil, Invalid("Server.Draw", s.Draw, fmt.Sprintf("in [1, %d), the clients' training rows", len(held)))
+	n, sorted := f.Data.Train.Len(), slices.Sorted(slices.Values(s.Rows))
+	if len(sorted) == 0 || sorted[0] < 0 || sorted[len(sorted)-1] >= n || len(slices.Compact(sorted)) < len(s.Rows) {
+		return nil, Invalid("Server.Rows", s.Rows, fmt.Sprintf("different rows in [0, %d), at least one", n))
 	}
-	rows := pick(held, Random(s.Seed, "server").Perm(len(held))[:s.Draw])
-	slices.Sort(rows)
-	return rows, nil
+	return slices.Clone(s.Rows), nil
 }
 
 // serverOf returns the server's rows as a federation of one client, on the same data on the device.
 func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) *Federation {
 	return &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule,
-		origin: originOf(f.Data, clients, f.Task), lazy: &lazyEngine{of: f.lazy, rows: trainRows(clients), texts: map[int][32]byte{}}}
+		origin: originOf(f.Data, clients, f.Task), lazy: &lazyEngine{of: f.lazy, rows: holdings.Train(clients)}}
 }
 
 // TrainServer runs the job at the server, on the rows that it holds: with the same local solver, batches and optimizers as a client,
@@ -115,13 +88,12 @@ func (r *Round) TrainServer(job Job) *Updates {
 	defer r.restoreStage(r.stage)
 	job.Clients = []int{0}
 	if !r.enter("train at the server") {
-		return r.noUpdates(job)
+		return r.noUpdates(job, nil)
 	}
 	r.calls++
 	u, err := r.solveAtServer(&job)
 	if err != nil {
-		r.Fail(err)
-		return r.noUpdates(job)
+		return r.noUpdates(job, err)
 	}
 	return u
 }
@@ -133,10 +105,11 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 		return nil, Invalid("Federation.Server", "nil", "set by Federation.WithServer")
 	case job.StayLocal || job.Communicated != nil || job.Down != 0 || job.Up != 0:
 		return nil, Invalid("Job.StayLocal, Communicated, Down or Up", "set", "left out at the server, where nothing travels")
-	case job.Objective == nil && len(labeled(&fed.Data.Train, fed.Clients[0].Train)) < len(fed.Clients[0].Train):
+	case job.Objective == nil && len(holdings.Labeled(&fed.Data.Train, fed.Clients[0].Train)) < len(fed.Clients[0].Train):
 		return nil, Invalid("Job.Objective", "nil", "set at a server with rows without a label, which the task's loss cannot count")
-	case job.Local.KeepMemory:
-		return nil, Invalid("Job.Local.KeepMemory", true, "false at the server, which starts each job from an empty memory")
+	}
+	if err := job.Local.refusedIn(atServer, "Job.Local"); err != nil {
+		return nil, err
 	}
 	u, err := job.solve(r.ctx, fed, r.on, r.opts.Seed, r.T, r.calls, nil)
 	if err != nil {
@@ -150,9 +123,8 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 		return u, nil
 	}
 	done := ServerResult{Steps: s.Steps, Loss: s.Loss}
-	if r.devices() != nil {
-		end := fed.Devices[0].On.Finish(r.clock.now, fed.Devices[0].Compute(job.examples(fed, 0, s.Steps), r.clock.operations))
-		done.Seconds, r.clock.now = Float(end-r.clock.now), end
+	if c := r.time(); c != nil {
+		done.Seconds = Float(c.Train(fed.Devices[0], job.examples(fed, 0, s.Steps)))
 	}
 	if r.record.Server == nil {
 		r.record.Server = &ServerResult{}

@@ -1,12 +1,8 @@
 package fedkit
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,14 +10,12 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/checkpoint"
-	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/measure"
+	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/source"
-	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Describe returns the history that Run would begin with. It has everything that identifies the run, and no rounds: the
@@ -50,7 +44,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if err := fed.made(); err != nil {
 		return nil, nil, err
 	}
-	if all, err = unwrap(s); err != nil {
+	if all, err = nested.All(s); err != nil {
 		return nil, nil, err
 	}
 	h = &History{Config: config.Of(s), Settings: o.settings(), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
@@ -111,10 +105,10 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}
-	if err := checkMetrics(o.Metrics); err != nil {
+	if err := measure.Check(o.Metrics); err != nil {
 		return err
 	}
-	if _, err := o.stopRule(fed); err != nil {
+	if _, err := o.earlyRule(fed); err != nil {
 		return err
 	}
 	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
@@ -141,54 +135,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := h.Complete(); err != nil {
 		return err
 	}
-	return checkStates(all)
-}
-
-// checkStates refuses a strategy if a checkpoint would lose part of its State, or of those it wraps.
-func checkStates(all []Strategy) error {
-	err := config.Walk(all[0], func(path string, part any) error {
-		if isStrategyType(reflect.TypeOf(part)) && path != "" && !isOneOf(all, part) {
-			return Invalid(path, fmt.Sprintf("%T", part), "returned by a method Unwrap() fedkit.Strategy, so that "+saved)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return config.Walk(all[0], func(path string, part any) error {
-		if s, ok := part.(Strategy); ok {
-			return fault.Within(path, checkState(s))
-		}
-		return nil
-	})
-}
-
-// saved ends the errors about States.
-const saved = "Options.Checkpoint can save its State"
-
-func checkState(s Strategy) error {
-	_, wraps := s.(interface{ Unwrap() Strategy })
-	v := reflect.Indirect(reflect.ValueOf(s))
-	if v.Kind() == reflect.Struct {
-		for _, f := range reflect.VisibleFields(v.Type()) {
-			if !f.IsExported() && !f.Anonymous && isStrategyType(f.Type) {
-				return Invalid(f.Name, "unexported", "exported and returned by a method Unwrap() fedkit.Strategy, so that "+saved)
-			}
-		}
-	}
-	state, _ := config.Field(s, "State")
-	switch {
-	case !state.IsValid() && !wraps:
-		return Invalid("State", "missing", "an exported field with all that outlives a round (struct{} if nothing does), so that Options.Checkpoint can save it")
-	case state.IsValid() && !state.CanAddr():
-		return Invalid("strategy", fmt.Sprintf("%T", s), "a pointer, so that "+saved)
-	}
-	for _, state := range statesIn(v) {
-		if err := checkpoint.Savable("State", state.Type()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nested.CheckStates(all)
 }
 
 // settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new
@@ -201,67 +148,12 @@ func (o Options) settings() *config.Config {
 	return config.Of(settings(o))
 }
 
-// fingerprint identifies a task on the federation's data: the SHA-256, in hexadecimal, of its parameters' names and shapes, of
-// initial values, and of its StableHLO for a few examples, for the evaluation blocks, and for the given batch sizes; if it has code of
-// yours, of that too, since it may do otherwise with other batches, and of the outputs of named layers. Models that compute
-// different things have different fingerprints, whatever their names. A task that no longer computes what it did is refused.
+// fingerprint is task.Fingerprint for the federation's data and the given batch sizes, beside those that every task is traced for.
 func (f *Federation) fingerprint(batches []int, own string) (sum string, err error) {
 	defer fault.Recovered("model", &err)
 	f.lazy.mu.Lock()
 	defer f.lazy.mu.Unlock()
-	h, names, layers := sha256.New(), new(bytes.Buffer), io.Writer(nil)
-	if own != "" {
-		layers = names
-		fmt.Fprintln(h, own)
-	}
-	for _, p := range f.Task.Params {
-		fmt.Fprintf(h, "%q %v\n", p.Name, p.Shape)
-		if p.Running {
-			fmt.Fprintln(h, "running")
-		}
-		if p.Frozen {
-			fmt.Fprintln(h, "frozen")
-		}
-	}
-	e := task.ForEngine(f.Task)
-	for _, batch := range slices.Concat([]int{task.TrialBatch}, engine.Blocks(), batches) {
-		sum, known := f.lazy.texts[batch]
-		if !known || batch == task.TrialBatch {
-			text, err := e.Text(f.Data, batch, func(p []*graph.Node, x *graph.Node) []*graph.Node { return task.Representations(f.Task, layers, p, x) })
-			if err != nil {
-				return "", fmt.Errorf("task %s: %w", f.Task.Name, err)
-			}
-			is := sha256.Sum256(text)
-			if known && is != sum {
-				return "", Invalid("Federation.Task", "changed", "one that computes what it did before, since programs are compiled once: fedkit.New takes a model that makes another task")
-			}
-			f.lazy.texts[batch], sum = is, is
-		}
-		if batch == task.TrialBatch { // first
-			h.Write(names.Bytes())
-		}
-		h.Write(sum[:])
-	}
-	if f.lazy.first == "" {
-		if f.lazy.first, err = firstSum(f.Task); err != nil {
-			return "", err
-		}
-	}
-	h.Write([]byte(f.lazy.first))
-	return fmt.Sprintf("%x", h.Sum(nil)), nil
-}
-
-// firstSum returns the SHA-256 of initial parameters.
-func firstSum(t *Task) (string, error) {
-	first, err := task.Start(t, Random(0, "fingerprint"))
-	if err != nil {
-		return "", fmt.Errorf("task %s: Init: %w", t.Name, err)
-	}
-	h := sha256.New()
-	if err := binary.Write(h, binary.LittleEndian, first); err != nil {
-		return "", err
-	}
-	return string(h.Sum(nil)), nil
+	return f.lazy.prints.Of(f.Task, f.Data, batches, own, Random(0, "fingerprint"))
 }
 
 // batches returns the batch sizes of a strategy and its parts, capped at the largest client's examples, in ascending order.

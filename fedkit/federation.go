@@ -1,7 +1,7 @@
 package fedkit
 
 import (
-	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -53,21 +54,7 @@ type lazyEngine struct {
 
 	lone sync.Once // see Federation.reportLone
 
-	first string           // memoized hash of the task's initial parameters
-	texts map[int][32]byte // by batch size, memoized hash of the task's StableHLO
-}
-
-func newLazyEngine(rows [][]int) *lazyEngine {
-	return &lazyEngine{rows: rows, texts: map[int][32]byte{}}
-}
-
-// trainRows returns the training rows of each client.
-func trainRows(clients []partition.Client) [][]int {
-	rows := make([][]int, len(clients))
-	for i := range rows {
-		rows[i] = clients[i].Train
-	}
-	return rows
+	prints task.Fingerprint
 }
 
 // engine returns the engine for the federation's data and task.
@@ -118,7 +105,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}
-	if clients, out := labeledOnly(deal.Data, deal.Clients); out > 0 {
+	if clients, out := holdings.LabeledOnly(deal.Data, deal.Clients); out > 0 {
 		words += fmt.Sprintf("; %d rows without a label left out", out)
 		deal = &partition.Partitioned{Data: deal.Data, Clients: clients, Shared: deal.Shared}
 		if err := deal.Check(); err != nil {
@@ -129,26 +116,10 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err != nil {
 		return nil, err
 	}
-	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
-		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, made), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
-}
-
-// labeledOnly returns the clients without the rows that have no label, and the number of these.
-func labeledOnly(d *datasets.Dataset, clients []partition.Client) (some []partition.Client, out int) {
-	for _, c := range clients {
-		n := len(c.Train) + len(c.Test) + len(c.Validation)
-		c.Train, c.Test, c.Validation = labeled(&d.Train, c.Train), labeled(&d.Test, c.Test), labeled(&d.Train, c.Validation)
-		some, out = append(some, c), out+n-len(c.Train)-len(c.Test)-len(c.Validation)
-	}
-	return some, out
-}
-
-// labeled returns the rows that have a label at some position, or a target.
-func labeled(s *datasets.Split, rows []int) []int {
-	if s.Width < 2 || s.Labels == nil {
-		return rows
-	}
-	return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return slices.Max(s.Labels[row*s.Width:(row+1)*s.Width]) < 0 })
+	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
+		origin: originOf(deal.Data, deal.Clients, made), lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
+	f.manifest = f.manifestOf()
+	return f, nil
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -185,11 +156,6 @@ func (f *Federation) reportLone(s Strategy) {
 	}
 }
 
-// manifest returns the memoized manifest of a deal.
-func manifest(deal *partition.Partitioned, rule partition.Rule) func() partition.Manifest {
-	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
-}
-
 // Manifest identifies the clients' data by hashes; histories keep it. It is empty for a federation that was not made by New.
 func (f *Federation) Manifest() partition.Manifest {
 	if f == nil || f.manifest == nil {
@@ -204,6 +170,21 @@ func (f *Federation) made() error {
 		return Invalid("federation", f, "made by fedkit.New")
 	}
 	return nil
+}
+
+// ready refuses what is called outside of a run without a context, or on a federation that New did not make.
+func (f *Federation) ready(ctx context.Context) error {
+	if ctx == nil {
+		return Invalid("ctx", "nil", "a context, such as context.Background()")
+	}
+	return f.made()
+}
+
+// within names the package and what was asked for in the error of a function, at its end.
+func within(what string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("fedkit: %s%w", what, *err)
+	}
 }
 
 // AllTrained returns an error that names an option, unless all of the model's parameters are trained. It is for the Check of a
@@ -248,24 +229,28 @@ func (f *Federation) String() string {
 // clock, see Pace. It may be called before or after HoldOut. Without devices, runs have no clock.
 //
 //	fed, err = fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Constant(1e6)})
-func (f *Federation) WithDevices(rule sim.Rule) (*Federation, error) {
+func (f *Federation) WithDevices(rule sim.Rule) (_ *Federation, err error) {
+	defer within("devices: ", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: devices: %w", err)
-	}
-	if err := checkNils("devices", rule); err != nil || rule == nil {
-		return nil, fmt.Errorf("fedkit: devices: %w", cmp.Or(err, Invalid("rule", "nil", "a sim.Rule")))
+		return nil, err
 	}
 	devices, words, err := drawDevices(rule, f.Size())
 	if err != nil {
-		return nil, fmt.Errorf("fedkit: devices: %w", err)
+		return nil, err
 	}
-	g := *f
-	g.Devices, g.deviceRule, g.Rule = devices, rule, f.Rule+"; devices: "+words
-	return &g, nil
+	with := *f
+	with.Devices, with.deviceRule, with.Rule = devices, rule, f.Rule+"; devices: "+words
+	return &with, nil
 }
 
 // drawDevices asks a rule for its devices and its description.
 func drawDevices(rule sim.Rule, n int) (devices []sim.Device, words string, err error) {
+	if rule == nil {
+		return nil, "", Invalid("rule", "nil", "a sim.Rule")
+	}
+	if err := checkNils("rule", rule); err != nil {
+		return nil, "", err
+	}
 	defer fault.Recovered("rule", &err)
 	if devices, err = rule.Draw(n); err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -286,24 +271,6 @@ func hashDevices(devices []sim.Device) string {
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(devices) // plain numbers, already checked
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// devices returns the clients' devices; nil if the round is not timed: the federation has none, or it is an evaluation.
-func (r *Round) devices() []sim.Device {
-	if r.quiet {
-		return nil
-	}
-	return r.Fed.Devices
-}
-
-// Estimate returns the seconds that a client needs to receive a model, to train for one epoch, and to send a model, while its
-// device is on. Without devices, they are 0.
-func (r *Round) Estimate(client int) (receive, epoch, send float64) {
-	if r.devices() == nil {
-		return 0, 0, 0
-	}
-	d, model := &r.Fed.Devices[client], float64(r.Fed.Task.Bytes())
-	return d.Receive(model), d.Compute(float64(len(r.Fed.Clients[client].Train)), r.clock.operations), d.Send(model)
 }
 
 // Interceptor changes updates between the clients and the server, as an attack or added noise does.
@@ -360,11 +327,11 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	if f.Unseen != nil {
 		all = slices.Concat(all, f.Unseen.Clients)
 	}
-	if _, out := labeledOnly(d, all); out > 0 {
+	if _, out := holdings.LabeledOnly(d, all); out > 0 {
 		return nil, Invalid("data", fmt.Sprintf("%d of the clients' rows without a label", out), "with a label at some position of each, as fedkit.New needs")
 	}
 	g := *f
-	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)
+	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, &lazyEngine{rows: f.lazy.rows}
 	if f.Unseen != nil {
 		unseen := *f.Unseen
 		unseen.Data, unseen.lazy, unseen.origin = d, g.lazy, originOf(d, unseen.Clients, g.Task)

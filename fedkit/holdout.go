@@ -3,12 +3,11 @@ package fedkit
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"sync"
 
-	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
-	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/internal/holdings"
 )
 
 // UnseenServer is a strategy that serves unseen clients in its own way. By default, an unseen client gets the global model or, if
@@ -27,16 +26,17 @@ type UnseenServer interface {
 //
 // Errors: n < 1, or so large that some true group would lose all its clients; a federation that already has unseen clients or
 // interceptors.
-func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
+func (f *Federation) HoldOut(n int, seed uint64) (_ *Federation, err error) {
+	defer within("hold out: ", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: hold out: %w", err)
+		return nil, err
 	}
 	if f.Unseen != nil || f.interceptors != nil {
-		return nil, fmt.Errorf("fedkit: hold out: %w", Invalid("federation", f.Rule, "one without clients held out, attacks and other interceptors: they come after HoldOut"))
+		return nil, Invalid("federation", f.Rule, "one without clients held out, attacks and other interceptors: they come after HoldOut")
 	}
-	out, err := f.drawHoldOut(n, seed)
+	out, err := holdings.HoldOut(f.Clients, n, func(group int) *rand.Rand { return Random(seed, "hold out", group) })
 	if err != nil {
-		return nil, fmt.Errorf("fedkit: hold out: %w", err)
+		return nil, err
 	}
 	seen, unseen := *f, *f
 	seen.Clients, unseen.Clients, seen.number, seen.Devices, unseen.Devices = nil, nil, nil, nil, nil
@@ -61,44 +61,6 @@ func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 		g.manifest, g.origin = g.manifestOf(), originOf(g.Data, g.Clients, g.Task)
 	}
 	return &seen, nil
-}
-
-// drawHoldOut returns, by client, whether it is held out. n is apportioned to the true groups by largest remainders; ties go to the
-// first group.
-func (f *Federation) drawHoldOut(n int, seed uint64) (out []bool, err error) {
-	groups := map[int][]int{}
-	for i, c := range f.Clients {
-		groups[c.Group] = append(groups[c.Group], i)
-	}
-	var order []int
-	for _, c := range f.Clients {
-		if !slices.Contains(order, c.Group) {
-			order = append(order, c.Group)
-		}
-	}
-	if most := f.Size() - len(order); n < 1 || n > most {
-		return nil, Invalid("n", n, fmt.Sprintf("in [1, %d], so that each of %d true groups keeps a client", most, len(order)))
-	}
-	share, left := map[int]int{}, n
-	for _, g := range order {
-		share[g] = n * len(groups[g]) / f.Size()
-		left -= share[g]
-	}
-	byRemainder := slices.Clone(order)
-	slices.SortStableFunc(byRemainder, func(a, b int) int { return n*len(groups[b])%f.Size() - n*len(groups[a])%f.Size() })
-	for at := 0; left > 0; at++ {
-		if g := byRemainder[at%len(byRemainder)]; share[g] < len(groups[g])-1 {
-			share[g]++
-			left--
-		}
-	}
-	out = make([]bool, f.Size())
-	for _, g := range order {
-		for _, at := range Random(seed, "hold out", g).Perm(len(groups[g]))[:min(share[g], len(groups[g])-1)] {
-			out[groups[g][at]] = true
-		}
-	}
-	return out, nil
 }
 
 // manifestOf returns the memoized manifest of the federation's data. The clients' hash covers the unseen ones and the server's rows too.
@@ -126,62 +88,4 @@ func (f *Federation) numbers(clients []int) []int {
 		n[i] = f.number[c]
 	}
 	return n
-}
-
-// evaluateUnseen scores the unseen clients.
-func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
-	fed := r.Fed.Unseen
-	if fed == nil || !r.enter("welcome") {
-		return
-	}
-	opts := r.opts
-	opts.EvalFraction = 0 // of the seen clients
-	n := &Round{T: r.T, Fed: fed, of: fed, ctx: r.ctx, opts: opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}
-	sv := n.serveUnseen(s, served)
-	if r.Fail(n.err); r.err == nil {
-		r.record.Unseen = n.ownScores(&sv, datasets.TestPart)
-		r.Fail(n.err)
-	}
-}
-
-// serveUnseen returns what the unseen clients are served.
-func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
-	if w := welcomer(s); w != nil {
-		sv = w.ServeUnseen(r)
-	} else if served.Models == nil {
-		sv.Global = served.Global
-	} else if sv.Models = served.Models; served.Ensemble != nil {
-		sv.Ensemble = r.fitMixture(served.Models)
-	} else {
-		sv.ByLoss = true
-	}
-	if r.err == nil {
-		r.Fail(r.checkServing(&sv))
-	}
-	r.resolve(&sv)
-	return sv
-}
-
-// fitMixture returns each client's weights of fixed models, [M, k].
-func (r *Round) fitMixture(models *Matrix) (pi [][]float64) {
-	k := models.Rows()
-	for _, losses := range r.ExampleLosses(models, datasets.TrainPart, r.AllClients()) {
-		own := slices.Repeat([]float64{1 / float64(k)}, k)
-		for range 10 {
-			_, own = cluster.Responsibilities(losses, own)
-		}
-		pi = append(pi, own)
-	}
-	return pi
-}
-
-// welcomer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.
-func welcomer(s Strategy) UnseenServer {
-	all, _ := unwrap(s)
-	for _, s := range all {
-		if w, ok := s.(UnseenServer); ok {
-			return w
-		}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/random"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -82,8 +83,8 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 	if err != nil {
 		return nil, err
 	}
-	draw := draws{seed: seed, round: round, call: call, batches: cmp.Or(j.ReuseBatches, call)}
-	work, err := j.forEngine(fed, rates, func(int) draws { return draw })
+	draw := random.Draws{Seed: seed, Round: round, Call: call, Batches: cmp.Or(j.ReuseBatches, call)}
+	work, err := j.forEngine(fed, rates, func(int) random.Draws { return draw })
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func pick[T any](values []T, at []int) (some []T) {
 }
 
 // forEngine converts the job to the engine's; draw returns the source of a client's randomness, by the engine's client number.
-func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) draws) (work *engine.Job, err error) {
+func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) random.Draws) (work *engine.Job, err error) {
 	onDevice := func(m *Matrix) (t *tensors.Tensor) {
 		if m != nil && err == nil {
 			t, err = rows.TensorFor(m, len(j.Clients), j.MaxClients)
@@ -134,8 +135,8 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Most: j.MaxClients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.PerExample,
-		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
-		Key:   func(client int) [3]uint64 { return draw(client).key(client, l.Noise > 0) },
+		Order: func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
+		Key:   func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
 	}
 	if j.Objective != nil || j.Weights != nil {
 		work.Objective = objective{j.Objective, fed.Task, j.Weights != nil}
@@ -161,33 +162,6 @@ func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.So
 		}
 	}
 	return solves
-}
-
-// draws is the source of randomness for one call of Train; the calls of a round are counted from 1.
-type draws struct {
-	seed        uint64
-	round, call int
-	batches     int // the call whose batches it has, and whose random bits for models
-}
-
-// order returns the generator that shuffles a client's examples in an epoch.
-func (d draws) order(client, epoch int) *rand.Rand {
-	if d.batches == 1 {
-		return Random(d.seed, "batches", d.round, client, epoch)
-	}
-	return Random(d.seed, "batches", d.round, client, epoch, d.batches)
-}
-
-// key returns a client's random bits for models with randomness, such as dropout, or for noise, which is never drawn twice.
-func (d draws) key(client int, noise bool) (key [3]uint64) {
-	rng := Random(d.seed, "model's randomness", d.round, client, d.batches)
-	if noise {
-		rng = Random(d.seed, "noise", d.round, client, d.call)
-	}
-	for i := range key {
-		key[i] = rng.Uint64()
-	}
-	return key
 }
 
 // rates returns the clients' learning rates η_i in a round.
@@ -313,7 +287,7 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"Pulls", j.Pulls != nil, j.checkPulls(d)},
 		{"Shift", j.Shift != nil, checkRows("Shift", j.Shift, n, d)},
 		{"Mask", j.Mask != nil, checkRows("Mask", j.Mask, n, d)},
-		{"Objective", false, j.checkObjective()},
+		{"Objective", false, engine.CheckKey("Job.Objective", j.Objective)},
 		{"Extra", j.Extra != nil, j.checkExtra()},
 		{"PerExample", j.PerExample != nil, j.checkPerExample(f)},
 		{"Weights", j.Weights != nil, j.checkWeights(f)},
@@ -396,13 +370,6 @@ func checkRows(name string, m *Matrix, n, d int) error {
 		want += fmt.Sprintf(" or [%d, %d]", n, d)
 	}
 	return refuse(m.Cols() != d || m.Rows() != 1 && m.Rows() != n, "Job."+name, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), want)
-}
-
-func (j *Job) checkObjective() error {
-	if j.Objective == nil {
-		return nil
-	}
-	return engine.CheckKey("Job.Objective", j.Objective)
 }
 
 func (j *Job) checkExtra() error {

@@ -139,7 +139,7 @@ func TestKeepMemoryIsRefused(t *testing.T) {
 	_, err := Run(context.Background(), fed, &alone{Local: l, keep: true}, Options{Rounds: 1})
 	expect.Invalid(t, "alone: round 1: train: invalid: Job.Local.KeepMemory = true: must be set in an exported field of the strategy")(err)
 	l.KeepMemory = true
-	err = (&Async{Job: Job{Start: Zeros(1, fed.Task.Dim()), Local: l}}).check(fed)
+	err = (&arrival{Round: &Round{Fed: fed}, a: Async{Concurrency: 1, BufferSize: 1, Job: Job{Start: Zeros(1, fed.Task.Dim()), Local: l}}}).check()
 	expect.Invalid(t, "invalid: Async.Job.Local.KeepMemory = true: must be false")(err)
 	r := &Round{Fed: fed, memories: &memories{Slots: Zeros(4, fed.Task.Dim())}, ctx: context.Background()}
 	expect.Invalid(t, "invalid: Job.Local.Optimizer = fedkit.Adam with 2 slots: must be one with 1")(r.recall(&Job{Clients: []int{0}, Start: Zeros(1, fed.Task.Dim()), Local: l}))

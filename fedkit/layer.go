@@ -8,16 +8,9 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/task"
-	"github.com/gomlx/gomlx/core/graph"
+	"fedkit.example/fedkit/internal/holdings"
 	"gonum.org/v1/gonum/mat"
 )
-
-// Layer returns the output of a named layer for X by a model, such as Params or Model("global"), [C, B, …]; Features if the name is
-// empty. Like Forward, it is always in evaluation mode.
-func (b *Batch) Layer(name string, p []*graph.Node) *graph.Node {
-	return task.Layer(b.Task, name, p, b.X)
-}
 
 // Features returns the outputs of a layer for each client's own examples of a part, by client: Outputs [n_i, f], flattened, with
 // Labels or Targets. Each client has its row of models [n, d], or all have the one in models [1, d]. Package model names the layers
@@ -60,31 +53,30 @@ func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clien
 
 // Features is Round.Features outside of a run.
 func (f *Federation) Features(ctx context.Context, models *Matrix, layer string, part datasets.Part, clients []int) (p []Predictions, err error) {
+	defer within("", &err)
 	defer fault.Recovered("features", &err)
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+	if err := f.ready(ctx); err != nil {
+		return nil, err
 	}
 	r := &Round{Fed: f, ctx: ctx, on: defaultDevice()}
 	if p = r.Features(models, layer, part, clients); r.err != nil {
-		return nil, fmt.Errorf("fedkit: %w", r.err)
+		return nil, r.err
 	}
 	return p, nil
 }
 
 // Rows returns the inputs of a client's own examples of a part, [n_i, features], in the order of its rows.
-func (f *Federation) Rows(client int, part datasets.Part) (*mat.Dense, error) {
+func (f *Federation) Rows(client int, part datasets.Part) (_ *mat.Dense, err error) {
+	defer within("rows: ", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
 	if err := f.checkOwn(part, []int{client}); err != nil {
-		return nil, fmt.Errorf("fedkit: rows: %w", err)
+		return nil, err
 	}
-	rows, split := ownRows(f.Clients[client], part), f.Data.Part(part)
+	rows, split := holdings.Of(f.Clients[client], part), f.Data.Part(part)
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("fedkit: rows: %w", Invalid("client", client, "one that has examples of this part"))
+		return nil, Invalid("client", client, "one that has examples of this part")
 	}
 	m, row := mat.NewDense(len(rows), f.Data.Features(), nil), make([]float32, f.Data.Features())
 	for i, at := range rows {

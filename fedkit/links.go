@@ -2,7 +2,6 @@ package fedkit
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -10,31 +9,25 @@ import (
 )
 
 // Cloud is the server as an end of a link: see Round.Send.
-const Cloud = -1
+const Cloud = sim.Cloud
 
 // Edge returns edge server e, from 0, as an end of a link: see Round.Send.
-func Edge(e int) int { return -2 - e }
+func Edge(e int) int { return sim.Edge(e) }
 
 // WithEdges returns the same federation with devices for n edge servers, drawn by the rule: on a federation with devices, messages
 // from and to them take their time too (see Round.Send). Only their rates, latency and hours count. Edges beyond n, all of them by
 // default, have no limits.
-func (f *Federation) WithEdges(n int, rule sim.Rule) (*Federation, error) {
-	fail := func(err error) (*Federation, error) { return nil, fmt.Errorf("fedkit: edges: %w", err) }
+func (f *Federation) WithEdges(n int, rule sim.Rule) (_ *Federation, err error) {
+	defer within("edges: ", &err)
 	if err := f.made(); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	if n < 1 {
-		return fail(Invalid("n", n, "at least 1"))
-	}
-	if rule == nil {
-		return fail(Invalid("rule", "nil", "a sim.Rule"))
-	}
-	if err := checkNils("rule", rule); err != nil {
-		return fail(err)
+		return nil, Invalid("n", n, "at least 1")
 	}
 	edges, words, err := drawDevices(rule, n)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	g := *f
 	g.edges, g.Rule = edges, fmt.Sprintf("%s; %d edges: %s", f.Rule, n, words)
@@ -50,9 +43,7 @@ func (f *Federation) WithEdges(n int, rule sim.Rule) (*Federation, error) {
 // Bytes are counted in Record.Links by the kinds of the ends, such as "client_to_edge"; those between Cloud and clients in BytesDown
 // and BytesUp. A client that has no frozen parameters yet receives them too. To train models that travel this way, set Job.Relayed.
 //
-// On the simulated clock, the messages of one call travel at the same time. An end sends its own one after another, once it has done
-// what it did before, and receives one after another: one message takes the longer of the sender's and the receiver's time. An end has
-// what it receives, and goes on, when all senders have sent all of their messages and it has had the time to receive all of its. The
+// On the simulated clock, the messages of one call travel at the same time, each end's own one after another: see sim.Clock.Send. The
 // round ends when all ends are done.
 func (r *Round) Send(from, to []int, models float64) {
 	defer r.restoreStage(r.stage)
@@ -73,16 +64,16 @@ func (r *Round) Send(from, to []int, models float64) {
 		r.Fail(Invalid("models", models, "a number ≥ 0"))
 		return
 	}
-	x := exchange{r: r, sends: map[int]float64{}, receives: map[int]float64{}, earliest: map[int]float64{}, last: map[int]float64{}}
+	var messages []sim.Message
 	for k := range from {
 		if err := checkEnds(from[k], to[k], r.Clients()); err != nil {
 			r.Fail(err)
 			return
 		}
-		x.message(from[k], to[k], models)
+		messages = append(messages, sim.Message{From: from[k], To: to[k], Bytes: r.message(from[k], to[k], models)})
 	}
-	if r.devices() != nil {
-		x.pass(from, to)
+	if c := r.time(); c != nil {
+		c.Send(messages)
 	}
 }
 
@@ -107,17 +98,8 @@ func kindOf(end int) string {
 	return "edge"
 }
 
-// exchange is one call of Send.
-type exchange struct {
-	r               *Round
-	sends, receives map[int]float64 // by end, the seconds that all of its messages take
-	earliest        map[int]float64 // by receiver, s of the clock at which the first sender is ready
-	last            map[int]float64 // by receiver, s of the clock at which it has received from the last sender
-}
-
-// message counts a message.
-func (x *exchange) message(from, to int, models float64) {
-	r := x.r
+// message counts a message, and returns its bytes.
+func (r *Round) message(from, to int, models float64) float64 {
 	bytes := models * float64(r.Fed.Task.Bytes())
 	if to >= 0 {
 		if base := r.base(to, models); base > 0 {
@@ -136,63 +118,5 @@ func (x *exchange) message(from, to int, models float64) {
 		}
 		r.record.Links[kindOf(from)+"_to_"+kindOf(to)] += Float(whole)
 	}
-	if r.devices() != nil {
-		begin, takes := r.clock.at(from), r.device(to).Receive(bytes)
-		x.sends[from] += r.device(from).Send(bytes)
-		x.receives[to] += takes
-		if first, ok := x.earliest[to]; !ok || begin < first {
-			x.earliest[to] = begin
-		}
-		x.last[to] = max(x.last[to], r.device(to).On.Finish(begin, takes))
-	}
-}
-
-// pass sets the times at which the ends are done.
-func (x *exchange) pass(from, to []int) {
-	c, done := x.r.clock, map[int]float64{}
-	sent := func(end int) float64 { return x.r.device(end).On.Finish(c.at(end), x.sends[end]) }
-	for k := range from {
-		done[from[k]] = max(done[from[k]], sent(from[k]))
-		done[to[k]] = max(done[to[k]], sent(from[k]), x.last[to[k]], x.r.device(to[k]).On.Finish(x.earliest[to[k]], x.receives[to[k]]))
-	}
-	for _, end := range slices.Sorted(maps.Keys(done)) {
-		c.set(end, max(c.at(end), done[end]))
-	}
-}
-
-// device returns what an end's messages travel from and to.
-func (r *Round) device(end int) *sim.Device {
-	switch e := -2 - end; {
-	case end >= 0:
-		return &r.Fed.Devices[end]
-	case end != Cloud && e < len(r.Fed.edges):
-		return &r.Fed.edges[e]
-	}
-	return new(sim.Device)
-}
-
-// at returns when an end has done all that it did in the round so far.
-func (c *clock) at(end int) float64 {
-	switch {
-	case end >= 0:
-		return max(c.now, c.ready[end])
-	case end == Cloud:
-		return c.now
-	}
-	return max(c.now, c.edges[end])
-}
-
-func (c *clock) set(end int, t float64) {
-	c.end = max(c.end, t)
-	switch {
-	case end >= 0:
-		c.ready[end] = t
-	case end == Cloud:
-		c.now = t
-	default:
-		if c.edges == nil {
-			c.edges = map[int]float64{}
-		}
-		c.edges[end] = t
-	}
+	return bytes
 }

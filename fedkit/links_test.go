@@ -70,35 +70,15 @@ func TestFrozenTravelsOnLinks(t *testing.T) {
 	}
 }
 
-// Times by hand, for a model of 156 s at 1 byte per second.
+// Times by hand, for a model of 156 bytes: see also sim.TestClockSends.
 func TestLinksOnTheClock(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
-	for name, c := range map[string]struct {
-		devices, edges sim.Given
-		send           func(r *Round)
-		want           float64
-	}{
-		"the slower end":        {sim.Given{{Up: 2}, {Down: 1}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 1) }, 156},
-		"one after another":     {sim.Given{{Up: 2}, {Down: 4}, {Down: 4}}, nil, func(r *Round) { r.Send([]int{0}, []int{1, 2}, 1) }, 2 * 78},
-		"from two at a time":    {sim.Given{{Down: 2}, {Up: 4}, {Up: 4}}, nil, func(r *Round) { r.Send([]int{1, 2}, []int{0}, 1) }, 2 * 78},
-		"both ways":             {sim.Given{{Up: 2, Down: 2}, {Up: 2, Down: 2}, {}}, nil, func(r *Round) { r.Send([]int{0, 1}, []int{1, 0}, 1) }, 78},
-		"then on":               {sim.Given{{Up: 2}, {Up: 2}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 1); r.Send([]int{1}, []int{2}, 1) }, 2 * 78},
-		"side by side":          {sim.Given{{Up: 2}, {Up: 2}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{2}, 1); r.Send([]int{1}, []int{2}, 1) }, 78},
-		"latency":               {sim.Given{{Latency: 3}, {Latency: 5}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 1) }, 5},
-		"off until 100":         {sim.Given{{Up: 2}, {Down: 2, On: sim.Hours{Intervals: []sim.Interval{{From: 100, To: 1000}}}}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 1) }, 178},
-		"over an edge":          {sim.Given{{Up: 4}, {Down: 4}, {}}, sim.Given{{Up: 2, Down: 2}}, func(r *Round) { r.Send([]int{0}, []int{Edge(0)}, 1); r.Send([]int{Edge(0)}, []int{1}, 1) }, 2 * 78},
-		"an edge without limit": {sim.Given{{Up: 4}, {Down: 4}, {}}, sim.Given{{Up: 2, Down: 2}}, func(r *Round) { r.Send([]int{0}, []int{Edge(7)}, 1); r.Send([]int{Edge(7)}, []int{1}, 1) }, 2 * 39},
-		"the cloud waits":       {sim.Given{{}, {Down: 4}, {}}, sim.Given{{Up: 2}}, func(r *Round) { r.Send([]int{Edge(0)}, []int{Cloud}, 1); r.Send([]int{Cloud}, []int{1}, 1) }, 78 + 39},
-		"nothing":               {sim.Given{{Up: 2, Latency: 3}, {Latency: 5}, {}}, nil, func(r *Round) { r.Send([]int{0}, []int{1}, 0) }, 0},
-	} {
-		timed := expect.Value(fed.WithDevices(c.devices))(t)
-		if c.edges != nil {
-			timed = expect.Value(timed.WithEdges(len(c.edges), c.edges))(t)
-		}
-		h := expect.Value(Run(context.Background(), timed, &post{send: c.send}, Options{Rounds: 2}))(t)
-		if a, b := float64(h.Rounds[0].Clock), float64(h.Rounds[1].Clock); a != c.want || b != 2*c.want && name != "off until 100" {
-			t.Errorf("%s: %v and %v s, want %v and twice as many", name, a, b, c.want)
-		}
+	timed := expect.Value(fed.WithDevices(sim.Given{{Up: 4}, {Down: 4}, {Down: 1}}))(t)
+	timed = expect.Value(timed.WithEdges(1, sim.Given{{Up: 2, Down: 2}}))(t)
+	s := &post{send: func(r *Round) { r.Send([]int{0}, []int{Edge(0), 2}, 1); r.Send([]int{Edge(0)}, []int{1}, 0.5) }}
+	h := expect.Value(Run(context.Background(), timed, s, Options{Rounds: 2}))(t)
+	if a, b := float64(h.Rounds[0].Clock), float64(h.Rounds[1].Clock); a != 156 || b != 2*156 {
+		t.Errorf("%v and %v s, want 156 and twice as many", a, b)
 	}
 }
 

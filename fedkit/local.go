@@ -3,6 +3,7 @@ package fedkit
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 
 	"fedkit.example/fedkit/config"
@@ -81,27 +82,77 @@ func (l Local) Rate(t int) float64 {
 	return l.LR * l.Schedule.Factor(t)
 }
 
+// localOption is an option of Local: what it must be, beside the range in its tag, and the jobs that refuse it.
+type localOption struct {
+	name    string
+	check   func(l Local, fed *Federation, n int) error // of l with its defaults, for n clients; fed may be nil
+	refused map[jobKind]string                          // what it must be in such a job, and why
+}
+
+// jobKind is a kind of job that does not take all options of Local.
+type jobKind int
+
+const (
+	asynchronous jobKind = iota // of Round.TrainAsync
+	atServer                    // of Round.TrainServer
+)
+
+// localOptions has a row for each option whose value, or use, needs a check. What it does is for the engine: see Job.forEngine.
+var localOptions = []localOption{
+	{name: "Batch", check: func(l Local, _ *Federation, _ int) error {
+		return refuse(l.Batch < 1 && l.Batch != FullBatch, "Batch", l.Batch, "at least 1, 0 for the default of 32, or fedkit.FullBatch")
+	}},
+	{name: "LR", check: func(l Local, _ *Federation, _ int) error {
+		return refuse(!(l.LR > 0) || math.IsInf(l.LR, 0), "LR", l.LR, "a number > 0")
+	}},
+	{name: "Noise", check: func(l Local, _ *Federation, _ int) error {
+		return refuse(l.Noise > 0 && l.ClipExamples == 0, "Noise", l.Noise, "0 without ClipExamples, of which it is a multiple")
+	}},
+	{name: "ClipExamples", check: func(l Local, fed *Federation, _ int) error {
+		if l.ClipExamples == 0 || fed == nil {
+			return nil
+		}
+		if fed.Task.Train != nil || fed.Task.Store != nil || task.Running(fed.Task) != "" {
+			return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": GoMLX model functions, tasks with Train and those with running values have no gradients of single examples")
+		}
+		return fed.fitsExamples(l)
+	}},
+	{name: "KeepMemory", check: func(l Local, fed *Federation, _ int) error {
+		if slots := l.Optimizer.Slots(); l.KeepMemory {
+			return fed.Fits("KeepMemory: Optimizer.Slots()", slots, float64(slots*fed.Size()))
+		}
+		return nil
+	}, refused: map[jobKind]string{
+		asynchronous: "false: work is computed as late as possible, not in the order in which a client does it",
+		atServer:     "false at the server, which starts each job from an empty memory",
+	}},
+	{name: "Steps", check: func(l Local, fed *Federation, n int) error {
+		if l.Steps > 0 && l.Epochs > 0 {
+			return Invalid("Steps", l.Steps, "0 if Epochs is set: use one of them")
+		}
+		return fed.fitsLocal(l, n)
+	}},
+}
+
 // Check implements Checker.
 func (l Local) Check(fed *Federation, n int) error {
 	l = l.WithDefaults()
-	switch {
-	case l.Steps > 0 && l.Epochs > 0:
-		return Invalid("Steps", l.Steps, "0 if Epochs is set: use one of them")
-	case l.Batch < 1 && l.Batch != FullBatch:
-		return Invalid("Batch", l.Batch, "at least 1, 0 for the default of 32, or fedkit.FullBatch")
-	case !(l.LR > 0) || math.IsInf(l.LR, 0):
-		return Invalid("LR", l.LR, "a number > 0")
-	case l.Noise > 0 && l.ClipExamples == 0:
-		return Invalid("Noise", l.Noise, "0 without ClipExamples, of which it is a multiple")
-	case l.ClipExamples > 0 && fed != nil && (fed.Task.Train != nil || fed.Task.Store != nil || task.Running(fed.Task) != ""):
-		return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": GoMLX model functions, tasks with Train and those with running values have no gradients of single examples")
-	}
-	if slots := l.Optimizer.Slots(); l.KeepMemory && fed != nil {
-		if err := fed.Fits("KeepMemory: Optimizer.Slots()", slots, float64(slots*fed.Size())); err != nil {
+	for _, o := range localOptions {
+		if err := o.check(l, fed, n); err != nil {
 			return err
 		}
 	}
-	return fed.fitsLocal(l, n)
+	return nil
+}
+
+// refusedIn returns an error if an option is set that a kind of job refuses; path leads to l.
+func (l Local) refusedIn(kind jobKind, path string) error {
+	for _, o := range localOptions {
+		if v := reflect.ValueOf(l).FieldByName(o.name); o.refused[kind] != "" && !v.IsZero() {
+			return Invalid(path+"."+o.name, v.Interface(), o.refused[kind])
+		}
+	}
+	return nil
 }
 
 // Optimizer is a client's local optimizer: SGD, Momentum, Adagrad, RMSProp, Adam or your own. Its slots are 0 at the start of every
@@ -203,7 +254,7 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 	corrected := func(x *graph.Node, b float64) *graph.Node {
 		share := graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t))
 		if !t.IsScalar() {
-			share = graph.Reshape(share, append([]int{x.Shape().Dimensions[0]}, slices.Repeat([]int{1}, x.Rank()-1)...)...)
+			share = byClient(share, x)
 		}
 		return graph.Div(x, share)
 	}
@@ -214,6 +265,11 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), a.Epsilon))
 	}
 	return d, [][]*graph.Node{m, v}
+}
+
+// byClient reshapes a number per client, [C], for operations with x, [C, …].
+func byClient(v, x *graph.Node) *graph.Node {
+	return graph.Reshape(v, append([]int{x.Shape().Dimensions[0]}, slices.Repeat([]int{1}, x.Rank()-1)...)...)
 }
 
 // Clip clips a client's gradient g to a global norm of at most Norm before another optimizer: g ← g · min(1, Norm/‖g‖₂).
@@ -243,11 +299,7 @@ func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node
 	by := graph.MinScalar(graph.Div(graph.Scalar(squares.Graph(), squares.DType(), c.Norm), graph.Sqrt(squares)), 1)
 	clipped := make([]*graph.Node, len(g))
 	for l, v := range g {
-		dims := make([]int, v.Rank()-1)
-		for a := range dims {
-			dims[a] = 1
-		}
-		clipped[l] = graph.Mul(v, graph.Reshape(by, append([]int{v.Shape().Dimensions[0]}, dims...)...))
+		clipped[l] = graph.Mul(v, byClient(by, v))
 	}
 	return then(c.Then).Direction(w, clipped, slots, t)
 }

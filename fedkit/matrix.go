@@ -1,10 +1,7 @@
 package fedkit
 
 import (
-	"fmt"
-
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -44,34 +41,13 @@ func NewProgram[R *graph.Node | []*graph.Node](name string, build func(args []*g
 //	sent := u.Delta().Apply(top.Of(s.K))
 //
 // Each value is compiled, so it must not change from round to round.
-type Programs[P comparable] struct {
-	of *lru.Cache[P, *Program]
-	by func(P) *Program
-}
+//
+// Methods: go doc internal/rows.Programs
+type Programs[P comparable] = rows.Programs[P]
 
 // NewPrograms returns the programs that build describes: see NewProgram.
 func NewPrograms[P comparable, R *graph.Node | []*graph.Node](name string, build func(parameter P, args []*graph.Node) R) *Programs[P] {
-	return &Programs[P]{lru.New[P, *Program](512), func(p P) *Program {
-		return NewProgram(fmt.Sprintf("%s of %v", name, p), func(args []*graph.Node) R { return build(p, args) })
-	}}
-}
-
-// RowWise declares that all of the programs are: see Program.RowWise.
-func (ps *Programs[P]) RowWise() *Programs[P] {
-	by := ps.by
-	if by == nil {
-		return ps
-	}
-	ps.by = func(p P) *Program { return by(p).RowWise() }
-	return ps
-}
-
-// Of returns the program with a value of the parameter; nil, which Apply refuses, if NewPrograms did not make them.
-func (ps *Programs[P]) Of(parameter P) *Program {
-	if ps == nil || ps.by == nil {
-		return nil
-	}
-	return ps.of.Get(parameter, func() *Program { return ps.by(parameter) })
+	return rows.NewPrograms(name, build)
 }
 
 // NewMatrix puts n·d values, in row-major order, on the device.

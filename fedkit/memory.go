@@ -7,7 +7,9 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/xla"
 )
@@ -31,7 +33,7 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 	if bytes+max(float64(engine.CPU.Memory), 32*d) < memory.Available() { // whatever programs take
 		return nil
 	}
-	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, trainRows(f.Clients))
+	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, holdings.Train(f.Clients))
 	if !own { // as many clients train for fewer models
 		lanes, perLane = 1, lanes*perLane
 	}
@@ -62,7 +64,7 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 			return err
 		}
 	}
-	if share, _ := field(all, "Fraction"); !share.IsValid() {
+	if share, _ := nested.Field(all, "Fraction"); !share.IsValid() {
 		return nil // the cohort may be smaller than all clients
 	}
 	return f.fitsCohort(n)
@@ -88,38 +90,30 @@ func (f *Federation) fitsCohort(n int) error {
 	return memory.Fits("clients per round", n, float64(n), 4*float64(n)*d, fmt.Sprintf("%d models of %.0f parameters", n, d))
 }
 
+// fitsExamples refuses batches whose models and gradients, one per example, do not fit in memory.
+func (f *Federation) fitsExamples(l Local) error {
+	b, d := f.batch(l), task.Size(f.Task)
+	return memory.Fits("Batch", b, float64(b), 2*4*float64(b)*d, fmt.Sprintf("models and gradients of %d examples, %.0f parameters each,", b, d))
+}
+
 // fitsLocal refuses local steps of n clients whose batch indices do not fit in memory. One program's are on the host and on the
 // device, padded to the client with the most steps, for all clients that it trains side by side.
 func (f *Federation) fitsLocal(l Local, n int) error {
-	if f == nil {
+	switch {
+	case f == nil:
 		return nil
-	}
-	l = l.WithDefaults()
-	if b, d := f.batch(l), task.Size(f.Task); l.ClipExamples > 0 {
-		if err := memory.Fits("Batch", b, float64(b), 2*4*float64(b)*d, fmt.Sprintf("models and gradients of %d examples, %.0f parameters each,", b, d)); err != nil {
-			return err
-		}
-	}
-	if l.Steps > 0 {
+	case l.Steps > 0:
 		return f.fitsSteps("Steps", l.Steps, float64(l.Steps), l, n)
 	}
-	most := 0
-	for _, c := range f.Clients {
-		most = max(most, len(c.Train))
-	}
-	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(most)/float64(f.batch(l))), l, n)
+	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(holdings.Largest(f.Clients))/float64(f.batch(l))), l, n)
 }
 
 // batch returns the largest number of examples in a batch.
 func (f *Federation) batch(l Local) int {
-	most := 0
-	for _, c := range f.Clients {
-		most = max(most, len(c.Train))
-	}
 	if l.Batch == FullBatch {
-		return most
+		return holdings.Largest(f.Clients)
 	}
-	return min(l.Batch, most)
+	return min(l.Batch, holdings.Largest(f.Clients))
 }
 
 // fitsSteps refuses an option that makes some client take more steps than there is memory for.

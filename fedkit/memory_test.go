@@ -42,7 +42,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 			"invalid: Steps = 100: must be at most 97: batches of 4 examples for 100 steps take 3.2 kB, and 3.1 kB are free"},
 		{"steps of several clients", func() error { return fed.fitsLocal(Local{Steps: 60, Batch: 4, LR: 1}, 9) }, "must be at most 48"},
 		{"epochs", func() error { return fed.fitsLocal(Local{Epochs: 10, Batch: FullBatch, LR: 1}, 1) }, "Epochs = 10: must be at most 9"},
-		{"one epoch", func() error { return fed.fitsLocal(Local{}, 1) }, ""},
+		{"one epoch", func() error { return fed.fitsLocal(Local{}.WithDefaults(), 1) }, ""},
 		{"data", func() error { return fed.fitsRun([]Strategy{&mean{}}, 3) }, ""}, // 123 examples of 24 bytes
 		{"a model", func() error {
 			return task.Prepare(&Task{Name: "big", Params: []Param{{Shape: []int{20, 20}}}}, nil)

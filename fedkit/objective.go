@@ -1,10 +1,14 @@
 package fedkit
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/rows"
+	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -18,80 +22,8 @@ type Objective interface {
 }
 
 // Batch is the input of an Objective in a local step: a batch of examples for each of C clients, the model being trained, and
-// the Job's Extra and PerExample.
-type Batch struct {
-	Task   *Task         // whose Forward and Loss may be used
-	Params []*graph.Node // w, the model being trained, as in Task.Forward
-	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets, [C, B] or [C, B, t]
-	Out    *graph.Node   // outputs of the model for X, as in Task.Forward: [C, B, classes]
-
-	// Used is 1 for an example and 0 for padding, [C, B]. A loss per example may ignore it, since the loss of padding does not
-	// count. A loss with a mean over the batch must use it, and must not divide by 0: a client that has finished its steps before
-	// others has no examples.
-	Used *graph.Node
-
-	extra      map[string][]*graph.Node
-	perExample map[string]*graph.Node
-	reported   *graph.Node
-}
-
-// Loss returns the task's own loss of every example, [C, B], for outputs like Out.
-func (b *Batch) Loss(out *graph.Node) *graph.Node { return b.Task.Loss(out, b.Y) }
-
-// Forward returns the outputs of another model for X, such as Model("global"). It is always in evaluation mode: for a task with
-// Train, only Out is of the model in training mode.
-func (b *Batch) Forward(p []*graph.Node) *graph.Node { return b.Task.Forward(p, b.X) }
-
-// Features returns the representation of X by a model, such as Params or Model("global"), before its last layer: [C, B, f];
-// the outputs if the task has no Features.
-func (b *Batch) Features(p []*graph.Node) *graph.Node { return b.Layer("", p) }
-
-// Extra returns the matrix that the Job has under a name, [C, g]: each client's row, or the single row, broadcast.
-func (b *Batch) Extra(name string) *graph.Node {
-	nodes := b.named(name)
-	if len(nodes) == 1 {
-		return graph.Reshape(nodes[0], nodes[0].Shape().Dim(0), -1)
-	}
-	return b.Task.Join(nodes)
-}
-
-// Model returns the model that the Job's Extra has under a name, [1, d] or [n, d], split into parameters like Params. No gradient
-// flows into it.
-func (b *Batch) Model(name string) []*graph.Node {
-	nodes := b.named(name)
-	size := 0
-	for _, n := range nodes {
-		size += n.Shape().Size() / n.Shape().Dim(0)
-	}
-	if size != b.Task.Dim() {
-		panic(fmt.Errorf("Job.Extra[%q] is no model: it must have %d columns", name, b.Task.Dim()))
-	}
-	return nodes
-}
-
-func (b *Batch) named(name string) []*graph.Node {
-	nodes, ok := b.extra[name]
-	if !ok {
-		panic(fmt.Errorf("Job.Extra has no %q", name))
-	}
-	return nodes
-}
-
-// PerExample returns the numbers that the Job has for each example of the batch under a name: [C, B, g], or [C, B] if g is 1. Padding
-// has those of some example.
-func (b *Batch) PerExample(name string) *graph.Node {
-	n, ok := b.perExample[name]
-	if !ok {
-		panic(fmt.Errorf("Job.PerExample has no %q", name))
-	}
-	if n.Shape().Dim(-1) == 1 {
-		return graph.Squeeze(n, -1)
-	}
-	return n
-}
-
-// Report sets the loss per example, [C, B], for ClientResult.Loss. Default: the loss that is minimized.
-func (b *Batch) Report(loss *graph.Node) { b.reported = loss }
+// the Job's Extra and PerExample. Fields and methods: go doc internal/task.Batch
+type Batch = task.Batch
 
 // weights is the name of Job.Weights among the inputs per example.
 const weights = ""
@@ -104,7 +36,7 @@ type objective struct {
 }
 
 func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
-	b := &Batch{Task: o.task, Params: in.Params, X: in.X, Y: in.Y, Out: in.Out, Used: in.Used, extra: in.Extra, perExample: in.PerExample}
+	b := task.BatchOf(o.task, in)
 	if o.Objective == nil {
 		trained = b.Loss(b.Out)
 	} else {
@@ -113,10 +45,8 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 	if o.weighted && trained != nil {
 		trained = graph.Mul(trained, b.PerExample(weights))
 	}
-	if b.reported == nil {
-		b.reported = trained
-	}
-	for _, loss := range []*graph.Node{trained, b.reported} { // any other shape would mix clients, or count padding
+	reported = cmp.Or(task.Reported(b), trained)
+	for _, loss := range []*graph.Node{trained, reported} { // any other shape would mix clients, or count padding
 		if want := in.Used.Shape().Dimensions; loss == nil || !slices.Equal(loss.Shape().Dimensions, want) {
 			var got any = "nil"
 			if loss != nil {
@@ -125,5 +55,77 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 			panic(Invalid(fmt.Sprintf("loss of %T", o.Objective), got, fmt.Sprintf("%v, one for each example of each client", want)))
 		}
 	}
-	return trained, b.reported
+	return trained, reported
+}
+
+// Pull is a proximal term, as in FedProx. It adds to the objective of client i
+//
+//	(λ_i/2) Σ_j p_j (w_j − a_j)²,
+//
+// and so λ_i p ⊙ (w − a) to its gradient. Several pulls are merged into one with the same gradient, so that the compiled program
+// stays the same.
+type Pull struct {
+	To      *Matrix   // a, [1, d] or [n, d]; nil: Start
+	Weight  float64   // λ ≥ 0, the same for all clients
+	Weights []float64 // λ_i by client of the job, instead of Weight
+	Mask    *Matrix   // p, weight ≥ 0 of each parameter, such as 1 for one that is pulled and 0 for one that is not, [1, d] or [n, d]; nil: 1 for all
+}
+
+// pulls returns the job's pulls, or that of Local.Prox.
+func (j *Job) pulls() []Pull {
+	if j.Pulls == nil && j.Local.Prox > 0 {
+		return []Pull{{Weight: j.Local.Prox}}
+	}
+	return j.Pulls
+}
+
+// mu returns each client's Σ_k λ_k; nil if there are no pulls.
+func (j *Job) mu() (mu []float64) {
+	pulls := j.pulls()
+	if len(pulls) == 0 {
+		return nil
+	}
+	for i := range j.Clients {
+		mu = append(mu, 0)
+		for _, p := range pulls {
+			mu[i] += rows.Pull(p).At(i)
+		}
+	}
+	return mu
+}
+
+// pull merges the job's pulls into one. Its To is nil if that is Start.
+func (j *Job) pull() (one Pull) {
+	for i, p := range j.pulls() {
+		if i == 0 {
+			one = p
+		} else {
+			one = Pull(rows.Pull(one).Merge(rows.Pull(p), j.Start))
+		}
+	}
+	if one.To == j.Start {
+		one.To = nil
+	}
+	return one
+}
+
+// checkPulls refuses pulls with invalid weights or shapes.
+func (j *Job) checkPulls(d int) error {
+	for k, p := range j.Pulls {
+		name, n := fmt.Sprintf("Pulls[%d]", k), len(j.Clients)
+		ok := func(weight float64) bool { return weight >= 0 && !math.IsInf(weight, 0) }
+		switch {
+		case !ok(p.Weight):
+			return Invalid("Job."+name+".Weight", p.Weight, "a number ≥ 0")
+		case p.Weight != 0 && p.Weights != nil:
+			return Invalid("Job."+name+".Weights", p.Weights, "nil if Weight is set: use one of them")
+		}
+		if err := checkList(name+".Weights", p.Weights, j.Clients, "≥ 0", ok); err != nil {
+			return err
+		}
+		if err := cmp.Or(checkRows(name+".To", p.To, n, d), checkRows(name+".Mask", p.Mask, n, d)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

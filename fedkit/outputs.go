@@ -3,66 +3,36 @@ package fedkit
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/fit"
+	"fedkit.example/fedkit/internal/holdings"
+	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
 
-// Predictions are a model's outputs for n examples, with their labels or targets. If there is a label at each of t positions of an
-// example, its positions are entries of their own, one after the other: n is t times the number of examples.
-type Predictions struct {
-	Outputs [][]float32 // [n, classes], logits; [n, t] for t values or for the logits of t tags
-	Labels  []int32     // [n], −1 for a position without a label; nil for values and tags
-	Targets []float32   // [n·t], values or tags, example after example; nil for labels
+// Predictions are a model's outputs for n examples, with their labels or targets. Fields and methods: go doc internal/measure.Predictions
+type Predictions = measure.Predictions
+
+// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
+// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
+// there are any. See package metric; metric.Func makes one from a function.
+type Metric interface {
+	// String returns the name in records.
+	String() string
+	// Measure returns the figure, NaN if it is not defined for these examples. It may change p, which is a copy.
+	Measure(p *Predictions) float64
 }
 
-// Classes returns the predicted class of each entry: the one with the largest output, the first of ties.
-func (p *Predictions) Classes() []int32 {
-	classes := make([]int32, len(p.Outputs))
-	for i, out := range p.Outputs {
-		for c, v := range out {
-			if v > out[classes[i]] {
-				classes[i] = int32(c)
-			}
-		}
-	}
-	return classes
-}
-
-// ClassMeans returns the mean outputs of the examples of each class by label, [classes, f], 0 for a class without examples, and the
-// number of its examples, [classes]. Entries without a label do not count. Of a layer's outputs they are its prototypes: see
-// Round.Features.
-func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float64) {
-	if classes > 1<<24 {
-		panic(Invalid("classes", classes, "at most 2²⁴"))
-	}
-	classes = max(0, classes)
-	means, count = make([][]float64, classes), make([]float64, classes)
-	for c := range means {
-		means[c] = make([]float64, len(slices.Concat(p.Outputs[:min(1, len(p.Outputs))]...)))
-	}
-	for i, y := range p.Labels {
-		if y < 0 || int(y) >= classes { // no label
-			continue
-		}
-		out := p.Outputs[i]
-		count[y]++
-		for j, v := range out {
-			means[y][j] += float64(v)
-		}
-	}
-	for c, n := range count {
-		floats.Scale(1/max(1, n), means[c])
-	}
-	return means, count
+// WeightedMetric is a metric of some of the examples, or of parts of them: the recall of a class, say. Without this interface, a
+// mean over clients weights a client's figure by all its examples.
+type WeightedMetric interface {
+	Metric
+	// Weight returns the weight of the figure in means over clients, ≥ 0: how many examples, positions or tags it is of, its
+	// denominator. It must not change p, which Measure gets next.
+	Weight(p *Predictions) float64
 }
 
 // Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
@@ -70,18 +40,12 @@ func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float6
 // the result, k·n·classes numbers, grows with the rows. After a run, models are in the strategy's State:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
-func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) ([]Predictions, error) {
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
+func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) (p []Predictions, err error) {
+	defer within("predict: ", &err)
+	if err := f.ready(ctx); err != nil {
+		return nil, err
 	}
-	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
-	}
-	p, err := f.predict(ctx, models, part, rows, defaultDevice())
-	if err != nil {
-		return nil, fmt.Errorf("fedkit: predict: %w", err)
-	}
-	return p, nil
+	return f.predict(ctx, models, part, rows, defaultDevice())
 }
 
 // Predict is Federation.Predict in a round, for distillation, say. It adds nothing to the round's bytes: it may run on the server.
@@ -132,8 +96,8 @@ func (f *Federation) predictions(part datasets.Part, rows []int, outputs [][]flo
 // the test part it is an evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
 func (r *Round) Losses(models *Matrix, part datasets.Part, clients []int) [][]float64 {
 	loss, end := r.compare(models, part, clients)
-	if r.devices() != nil && r.err == nil {
-		r.clock.now = max(r.clock.now, end)
+	if c := r.time(); c != nil && r.err == nil {
+		c.Now = max(c.Now, end)
 	}
 	return loss
 }
@@ -194,8 +158,11 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 	}
 	if part != datasets.TestPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
-		if r.devices() != nil {
-			end = r.compareInTime(models.Rows(), part, clients)
+		if c := r.time(); c != nil {
+			for _, i := range clients {
+				bytes, examples := models.Rows()*r.Fed.Task.Bytes(), models.Rows()*len(holdings.Of(r.Fed.Clients[i], part))
+				end = max(end, c.Score(i, float64(bytes)+r.base(i, 1), float64(examples)))
+			}
 		}
 		r.sendBases(clients, 1)
 	}
@@ -263,21 +230,10 @@ func (f *Federation) ownRows(part datasets.Part, clients []int) [][]int {
 	rows := make([][]int, len(clients))
 	for i, c := range clients {
 		if c >= 0 && c < f.Size() {
-			rows[i] = ownRows(f.Clients[c], part)
+			rows[i] = holdings.Of(f.Clients[c], part)
 		}
 	}
 	return rows
-}
-
-// ownRows returns the rows of a part that a client holds.
-func ownRows(c partition.Client, part datasets.Part) []int {
-	switch part {
-	case datasets.TestPart:
-		return c.Test
-	case datasets.ValidationPart:
-		return c.Validation
-	}
-	return c.Train
 }
 
 func (f *Federation) checkPart(part datasets.Part) error {
@@ -321,91 +277,5 @@ func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 	return rows, nil
 }
 
-// Metric is a figure that a run records at every evaluation, beside loss and accuracy or, of real values, R², RMSE and MAE: of the
-// global model on the whole test part, and of each client's model on the client's own test examples; the same on validation rows, if
-// there are any. See package metric; metric.Func makes one from a function.
-type Metric interface {
-	// String returns the name in records.
-	String() string
-	// Measure returns the figure, NaN if it is not defined for these examples. It may change p, which is a copy.
-	Measure(p *Predictions) float64
-}
-
-// WeightedMetric is a metric of some of the examples, or of parts of them: the recall of a class, say. Without this interface, a
-// mean over clients weights a client's figure by all its examples.
-type WeightedMetric interface {
-	Metric
-	// Weight returns the weight of the figure in means over clients, ≥ 0: how many examples, positions or tags it is of, its
-	// denominator. It must not change p, which Measure gets next.
-	Weight(p *Predictions) float64
-}
-
-// checkMetrics refuses metrics that are nil, or whose names are empty or duplicate.
-func checkMetrics(metrics []Metric) error {
-	seen := map[string]bool{}
-	for i, m := range metrics {
-		field := "Options.Metrics[" + strconv.Itoa(i) + "]"
-		if m == nil {
-			return Invalid(field, "nil", "a metric, such as metric.MacroF1{}")
-		}
-		name := m.String()
-		if name == "" || seen[name] {
-			return Invalid(field, strconv.Quote(name), "a name that no other metric has, and not empty")
-		}
-		seen[name] = true
-	}
-	return nil
-}
-
 // ofValues reports whether the data are of real values: every evaluation then records R², RMSE and MAE.
 func (f *Federation) ofValues() bool { return f.Data.Classes == 0 && !f.Data.Tags }
-
-// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part, and the
-// weights of those whose weight is not the number of examples.
-func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) (values, weights map[string]Float) {
-	if len(r.opts.Metrics) == 0 && !r.Fed.ofValues() || len(rows) == 0 || r.err != nil {
-		return nil, nil
-	}
-	values = map[string]Float{}
-	if r.Fed.ofValues() {
-		_, targets := r.Fed.Data.Part(part).Truth(rows)
-		for name, v := range fit.Of(pick(s.Outputs[0], at), targets) {
-			values[name] = Float(v)
-		}
-	}
-	for _, m := range r.opts.Metrics {
-		own := make([][]float32, len(at))
-		for i, j := range at {
-			own[i] = append(own[i], s.Outputs[0][j]...)
-		}
-		p := r.Fed.predictions(part, rows, own)
-		n := float64(len(rows))
-		v, weight, err := measured(m, &p, n)
-		if err != nil {
-			r.Fail(err)
-			return nil, nil
-		}
-		values[m.String()] = Float(v)
-		if weight != n && !math.IsNaN(v) { // in no mean
-			if weights == nil {
-				weights = map[string]Float{}
-			}
-			weights[m.String()] = Float(weight)
-		}
-	}
-	if len(values) == 0 { // the outputs are not those of the targets, but what a loss of its own takes
-		return nil, nil
-	}
-	return values, weights
-}
-
-// measured returns a metric's value and weight, n by default. A panic becomes an error.
-func measured(m Metric, p *Predictions, n float64) (v, weight float64, err error) {
-	defer fault.Recovered("metric "+m.String(), &err)
-	if w, is := m.(WeightedMetric); is {
-		if n = w.Weight(p); !(n >= 0) || math.IsInf(n, 0) {
-			return 0, 0, Invalid("metric "+m.String()+": Weight", n, "a number ≥ 0")
-		}
-	}
-	return m.Measure(p), n, nil
-}

@@ -1,15 +1,10 @@
 package fedkit
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
-	"sort"
 
-	"fedkit.example/datasets"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/sim"
 )
@@ -40,13 +35,14 @@ var errNoClients = errors.New("no client is left")
 
 // timed solves a job for its clients in time, without stragglers and dropouts.
 func (r *Round) timed(job *Job) (*Updates, error) {
-	if r.devices() == nil {
+	if r.time() == nil {
 		return job.solve(r.ctx, r.Fed, r.on, r.opts.Seed, r.T, r.calls, nil)
 	}
 	if err := job.check(r.Fed, r.calls); err != nil {
 		return nil, err
 	}
-	visits, steps, err := r.visits(job)
+	wait := sim.Wait{For: r.wanted(job), Deadline: r.opts.Pace.Deadline, Apart: job.apart()}
+	times, steps, err := r.times(job, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +51,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 		less.Steps, less.Epochs = steps, nil
 		job = &less
 	}
-	in := r.inTime(job, visits)
+	in := r.clock.Collect(times, wait, r.absent)
 	if len(in) == 0 {
 		return nil, errNoClients
 	}
@@ -64,80 +60,39 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 		return nil, err
 	}
 	for row, i := range in {
-		v, s := visits[i], &u.Results[row]
-		s.Begin, s.Received, s.Finished, s.Arrived = Float(v.begin), Float(v.received), Float(v.trained), Float(v.arrived)
+		t, s := times[i], &u.Results[row]
+		s.Begin, s.Received, s.Finished, s.Arrived = Float(t.Begin), Float(t.Received), Float(t.Trained), Float(t.Arrived)
 	}
 	return u, nil
 }
 
-// visits returns the times of each client in a job and, with partial work, the steps of each.
-func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
+// times returns the times of each client in a job and, if some do only a part of it, the steps of each.
+func (r *Round) times(job *Job, wait sim.Wait) (times []sim.Times, steps []int, err error) {
 	down, up, err := job.traffic(r.Fed.Task)
 	model := float64(r.Fed.Task.Bytes())
 	usual := job.steps(r.Fed)
 	for i, c := range job.Clients {
-		received := down*model + r.base(c, down)
-		after := func(steps int) visit {
+		after := func(steps int) sim.Times {
 			draw := Random(r.opts.Seed, "dropout", r.T, c, r.calls)
-			return r.clock.visit(&r.Fed.Devices[c], c, received, job.examples(r.Fed, c, steps), up*model, draw)
+			return r.clock.Time(c, down*model+r.base(c, down), job.examples(r.Fed, c, steps), up*model, draw)
 		}
-		v := after(usual[i])
-		if pace := r.opts.Pace; pace.PartialWork && pace.Deadline > 0 && !job.apart() && !v.lost && v.arrived > r.clock.now+pace.Deadline {
-			if steps == nil {
-				steps = slices.Clone(usual)
+		n := usual[i]
+		if r.opts.Pace.PartialWork {
+			if most := r.clock.Most(wait, n, after); most > 0 {
+				if steps == nil {
+					steps = slices.Clone(usual)
+				}
+				n, steps[i] = most, most
 			}
-			// The most steps that meet the deadline: each makes the visit longer.
-			steps[i] = max(1, sort.Search(usual[i], func(less int) bool { return after(less+1).arrived > r.clock.now+pace.Deadline }))
-			v = after(steps[i])
 		}
-		visits = append(visits, v)
+		times = append(times, after(n))
 	}
-	return visits, steps, err
+	return times, steps, err
 }
 
-// inTime returns the positions of a job's clients whose results the server uses, and advances the clock.
-func (r *Round) inTime(job *Job, visits []visit) (in []int) {
-	c := r.clock
-	begin, limit := c.now, math.Inf(1)
-	if r.opts.Pace.Deadline > 0 && !job.apart() {
-		limit = begin + r.opts.Pace.Deadline
-	}
-	for i, v := range visits {
-		if !v.lost && v.arrived <= limit {
-			in = append(in, i)
-		}
-	}
-	end, all := limit, len(in) == len(visits)
-	if want := r.wanted(job); len(in) >= want {
-		slices.SortStableFunc(in, func(i, j int) int { return cmp.Compare(visits[i].arrived, visits[j].arrived) })
-		in = in[:want]
-		slices.Sort(in)
-		all = true
-	}
-	kept := func(i int) bool {
-		_, there := slices.BinarySearch(in, i)
-		return there
-	}
-	if all || math.IsInf(limit, 1) {
-		end = begin
-		for i, v := range visits {
-			if v.lost && !all || kept(i) {
-				end = max(end, v.arrived)
-			}
-		}
-	}
-	for i, v := range visits {
-		client := job.Clients[i]
-		c.ready[client] = v.arrived
-		if !kept(i) {
-			c.ready[client] = min(v.arrived, end)
-			r.record.Absences = append(r.record.Absences, history.Absence{Client: client, Begin: Float(v.begin), End: Float(v.arrived), DroppedOut: v.lost})
-		}
-	}
-	if !job.apart() {
-		c.now = end
-	}
-	return in
+// absent records a client whose result the server does not get.
+func (r *Round) absent(t sim.Times) {
+	r.record.Absences = append(r.record.Absences, history.Absence{Client: t.Client, Begin: Float(t.Begin), End: Float(t.Arrived), DroppedOut: t.Lost})
 }
 
 // wanted returns how many results the server waits for: those of all clients, without the over-selected ones.
@@ -154,7 +109,7 @@ func (r *Round) Exclude(clients ...int) {
 	if r.quiet {
 		return
 	}
-	wanted, now, out := len(r.chosen)-r.overSelected, Float(r.clock.now), map[int]bool{}
+	wanted, now, out := len(r.chosen)-r.overSelected, Float(r.clock.Now), map[int]bool{}
 	for _, c := range clients {
 		r.record.Absences = append(r.record.Absences, history.Absence{Client: c, Begin: now, End: now, Excluded: true})
 		out[c] = true
@@ -163,66 +118,43 @@ func (r *Round) Exclude(clients ...int) {
 	r.overSelected = max(0, len(r.chosen)-wanted)
 }
 
-// clock is the simulated clock of a run. Record.Clock keeps it between rounds, so it survives a resume.
-type clock struct {
-	now        float64   // s, server time
-	ready      []float64 // by client, s at which it has finished all its jobs of this round
-	operations float64   // of a forward and backward pass, per example
-
-	edges map[int]float64 // by edge server that sent or received in this round, s at which it is done
-	end   float64         // s at which the last message of Send has arrived
-}
-
-func newClock(fed *Federation) (c *clock, err error) {
-	c = &clock{ready: make([]float64, fed.Size())}
+// newClock returns the clock of a run.
+func newClock(fed *Federation) (c *sim.Clock, err error) {
+	c = &sim.Clock{Clients: fed.Devices, Edges: fed.edges}
 	if fed.Devices != nil {
-		c.operations, err = fed.Task.FLOPs(fed.Data)
-		c.operations *= 3
+		c.Operations, err = fed.Task.FLOPs(fed.Data)
+		c.Operations *= 3
 	}
 	return c, err
 }
 
-// visit holds the times of one client's job, in s of the clock.
-type visit struct {
-	begin, received, trained, arrived float64
-	lost                              bool // the client drops out at arrived
+// time returns the clock; nil if nothing takes time: the federation has no devices, or it is an evaluation.
+func (r *Round) time() *sim.Clock {
+	if r.quiet || r.Fed.Devices == nil {
+		return nil
+	}
+	return r.clock
 }
 
-// visit times a job in which a client receives down bytes, trains on a number of examples, and sends up bytes.
-func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng *rand.Rand) (v visit) {
-	v.begin = max(c.now, c.ready[client])
-	v.received = d.On.Finish(v.begin, d.Receive(down))
-	v.trained = d.On.Finish(v.received, d.Compute(examples, c.operations))
-	v.arrived = d.On.Finish(v.trained, d.Send(up))
-	if share := d.Dropout(rng); share < 1 {
-		v.lost, v.arrived = true, v.begin+share*(v.arrived-v.begin)
+// Estimate returns the seconds that a client needs to receive a model, to train for one epoch, and to send a model, while its
+// device is on. Without devices, they are 0.
+func (r *Round) Estimate(client int) (receive, epoch, send float64) {
+	if r.time() == nil {
+		return 0, 0, 0
 	}
-	return v
-}
-
-// compareInTime times clients that receive k models, beside the frozen parameters if they do not have them, and compute their losses on
-// their own examples of a part; end is when the last is done.
-func (r *Round) compareInTime(k int, part datasets.Part, clients []int) (end float64) {
-	c, f := r.clock, r.Fed
-	for _, i := range clients {
-		d := &f.Devices[i]
-		t := d.On.Finish(max(c.now, c.ready[i]), d.Receive(float64(k*f.Task.Bytes())+r.base(i, 1)))
-		c.ready[i] = d.On.Finish(t, d.Compute(float64(k*len(ownRows(f.Clients[i], part))), c.operations)/3) // forward only
-		end = max(end, c.ready[i])
-	}
-	return end
+	d, model := &r.Fed.Devices[client], float64(r.Fed.Task.Bytes())
+	return d.Receive(model), d.Compute(float64(len(r.Fed.Clients[client].Train)), r.clock.Operations), d.Send(model)
 }
 
 // settleClock ends the round on the clock, when all clients that trained are done. Stragglers stop without being waited for.
 func (r *Round) settleClock() {
-	if r.devices() == nil || r.err != nil {
+	if r.time() == nil || r.err != nil {
 		return
 	}
+	var trained []int
 	for _, s := range r.record.Results {
-		r.clock.now = max(r.clock.now, r.clock.ready[s.Client])
+		trained = append(trained, s.Client)
 	}
-	r.clock.now = max(r.clock.now, r.clock.end)
-	r.record.Clock = Float(r.clock.now)
-	clear(r.clock.ready)
-	clear(r.clock.edges)
+	r.clock.Settle(trained)
+	r.record.Clock = Float(r.clock.Now)
 }

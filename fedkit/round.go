@@ -13,7 +13,9 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/past"
 	"fedkit.example/fedkit/internal/task"
+	"fedkit.example/fedkit/sim"
 )
 
 // Round is a strategy's interface to one round. Its methods remember the first error and then do nothing: a strategy may call
@@ -29,8 +31,8 @@ type Round struct {
 	record       *Record
 	rows         map[int]int // by client, its row in the record
 	stage        string
-	past         *past
-	clock        *clock
+	past         *past.Past
+	clock        *sim.Clock
 	memories     *memories   // of the clients' optimizers, if they are kept
 	bases        *bases      // who has the frozen parameters, if there are any
 	chosen       []int       // by Select
@@ -57,6 +59,12 @@ func (r *Round) Fail(err error) {
 			r.err = fmt.Errorf("%s: %w", r.stage, err)
 		}
 	}
+}
+
+// failed is Fail, and returns a matrix with the round's error.
+func (r *Round) failed(err error) *Matrix {
+	r.Fail(err)
+	return Failed(r.err)
 }
 
 func (r *Round) enter(stage string) bool {
@@ -101,19 +109,16 @@ func (r *Round) Models(k int) *Matrix {
 	}
 	d := r.Fed.Task.Dim()
 	if k < 1 {
-		r.Fail(Invalid("k", k, "at least 1"))
-		return Failed(r.err)
+		return r.failed(Invalid("k", k, "at least 1"))
 	}
 	if err := memory.Fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
-		r.Fail(err)
-		return Failed(r.err)
+		return r.failed(err)
 	}
 	w := make([]float32, 0, k*d)
 	for j := range k {
 		one, err := task.Start(r.Fed.Task, Random(r.opts.Seed, "model", j))
 		if err != nil {
-			r.Fail(err)
-			return Failed(r.err)
+			return r.failed(err)
 		}
 		for i, v := range task.Thaw(r.Fed.Task) {
 			if v == 0 && j > 0 {
@@ -131,8 +136,7 @@ func (r *Round) Models(k int) *Matrix {
 func (r *Round) Mask(layers ...string) *Matrix {
 	mask, err := r.Fed.Task.Mask(layers...)
 	if err != nil {
-		r.Fail(err)
-		return Failed(err)
+		return r.failed(err)
 	}
 	return NewMatrix(mask, 1, len(mask))
 }
@@ -152,7 +156,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	from := r.Candidates()
 	n := min(cohortSize(fraction, r.Clients()), len(from))
 	wanted := n
-	if r.devices() != nil {
+	if r.time() != nil {
 		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.OverSelection))))
 	}
 	chosen := r.choose(s, n, from, r.Rand("select"))
@@ -192,31 +196,16 @@ func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []
 // Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on; in an
 // asynchronous round, only idle ones. If no device is on and no client is training, the clock advances until one is.
 func (r *Round) Candidates() (some []int) {
-	if r.busy == nil && r.devices() != nil {
-		r.clock.now = r.nextOn(nil)
+	if c := r.time(); c != nil && r.busy == nil {
+		c.Await(nil)
 	}
 	return r.idle(r.busy)
 }
 
-// nextOn returns the earliest time, from now on, at which the device of a client that is not busy is on.
-func (r *Round) nextOn(busy []bool) float64 {
-	if r.devices() == nil {
-		return r.clock.now
-	}
-	next := math.Inf(1)
-	for i, d := range r.devices() {
-		if busy == nil || !busy[i] {
-			next = min(next, d.On.Next(r.clock.now))
-		}
-	}
-	return next
-}
-
 // idle returns the clients that are not busy and whose devices are on now.
 func (r *Round) idle(busy []bool) (some []int) {
-	devices := r.devices()
 	for i := range r.Clients() {
-		if (busy == nil || !busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
+		if (busy == nil || !busy[i]) && (r.time() == nil || r.clock.On(i)) {
 			some = append(some, i)
 		}
 	}
@@ -233,83 +222,54 @@ type PastUser interface {
 	UsesPast() bool // whether it does with its current options
 }
 
-// past is each client's participation so far. It is rebuilt from the History, so it survives a resume.
-type past struct {
-	rounds   []int            // by client, number of rounds in which it took part
-	last     []ClientResult   // by client, the latest
-	whole    bool             // all Results are kept, not only the latest
-	solves   [][]ClientResult // by client, oldest first
-	clusters []int            // the last served
-}
-
 // newPast keeps all Results if the history does, or a PastUser needs them.
-func newPast(fed *Federation, all []Strategy, k Keep) *past {
-	p := &past{rounds: make([]int, fed.Size()), last: make([]ClientResult, fed.Size()), whole: k.Results == 0, solves: make([][]ClientResult, fed.Size())}
+func newPast(fed *Federation, all []Strategy, k Keep) *past.Past {
+	whole := k.Results == 0
 	for _, s := range all {
 		_ = config.Walk(s, func(_ string, part any) error {
 			u, ok := part.(PastUser)
-			p.whole = p.whole || ok && u.UsesPast()
+			whole = whole || ok && u.UsesPast()
 			return nil
 		})
 	}
-	return p
-}
-
-func (p *past) add(r *Record) {
-	for _, s := range r.Results {
-		if s.Skipped {
-			continue
-		}
-		s.Round = r.Round
-		p.rounds[s.Client]++
-		if p.last[s.Client] = s; p.whole {
-			p.solves[s.Client] = append(p.solves[s.Client], s)
-		}
-	}
-	if r.Clusters != nil {
-		p.clusters = r.Clusters
-	}
-}
-
-func (p *past) clear() {
-	clear(p.rounds)
-	clear(p.last)
-	clear(p.solves)
-	p.clusters = nil
+	return past.New(fed.Size(), whole)
 }
 
 // Last returns a client's result in the latest earlier round in which it took part, zero if there is none, and the number of those
 // rounds.
 func (r *Round) Last(client int) (s ClientResult, rounds int) {
-	return r.past.last[client], r.past.rounds[client]
+	return r.past.Last(client)
 }
 
 // Past returns a client's results in all earlier rounds, oldest first, as for a μ that adapts to clients. They must not be changed.
 // To save memory, it is an error if Keep leaves out Results and no part of the strategy is a PastUser that UsesPast. Last always
 // works.
 func (r *Round) Past(client int) []ClientResult {
-	if !r.past.whole {
+	if !r.past.Whole {
 		r.Fail(Invalid("Options.Keep.Results", r.opts.Keep.Results, "left out for a strategy that calls Round.Past, or one of its parts must have UsesPast; Round.Last is always known"))
 		return nil
 	}
-	return r.past.solves[client]
+	return r.past.Results[client]
 }
 
 // Clusters returns the cluster of each client, [M], as last served (Serving.Clusters); nil if there are none, or none yet. It must
 // not be changed.
-func (r *Round) Clusters() []int { return r.past.clusters }
+func (r *Round) Clusters() []int { return r.past.Clusters }
 
 // Points is Matrix.Points in a round. After an error it has no points.
 func (r *Round) Points(m *Matrix) *cluster.Points {
 	defer r.restoreStage(r.stage)
 	var p *cluster.Points
-	if r.enter("points") && r.cancelable(func() (err error) {
-		p, err = m.Points()
-		return err
-	}) {
-		return p
+	if r.enter("points") {
+		r.Fail(fault.Until(r.ctx, func() (err error) {
+			p, err = m.Points()
+			return err
+		}))
 	}
-	return new(cluster.Points)
+	if r.err != nil {
+		return new(cluster.Points)
+	}
+	return p
 }
 
 // Cluster clusters points with the round's randomness and returns the label of each, [n]. With k = 0, the clusterer chooses the
@@ -324,34 +284,15 @@ func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
 	}
 	var labels []int
 	rng := r.Rand("cluster")
-	if r.cancelable(func() (err error) {
+	r.Fail(fault.Until(r.ctx, func() (err error) {
 		labels, err = by.Cluster(p, k, rng)
 		if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
 			err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
 		}
 		return err
-	}) {
-		return labels
+	}))
+	if r.err != nil {
+		return make([]int, p.Len())
 	}
-	return make([]int, p.Len())
-}
-
-// cancelable does work that is slow for many clients, and reports whether it succeeded. If the run is canceled, it returns without
-// waiting for the work, as engine.Device does for a program.
-func (r *Round) cancelable(work func() error) bool {
-	done := make(chan error, 1)
-	go func() {
-		err := errors.New("the work was given up") // by runtime.Goexit
-		defer func() { done <- err }()
-		defer fault.Recovered("", &err)
-		err = work()
-	}()
-	select {
-	case err := <-done:
-		r.Fail(err)
-		return err == nil
-	case <-r.ctx.Done():
-		r.Fail(r.ctx.Err())
-		return false
-	}
+	return labels
 }

@@ -7,17 +7,19 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"fedkit.example/fedkit/internal/checkpoint"
+	"fedkit.example/fedkit/internal/claims"
+	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/nested"
+	"fedkit.example/fedkit/internal/past"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -108,14 +110,14 @@ type underway struct {
 	fed      *Federation
 	strategy Strategy // what runs: a copy of the caller's, with its defaults
 	opts     Options  // Rounds are fewer once StopAt has ended the run
-	stop     *stopRule
+	stop     *early.Rule
 	on       engine.Device
 	h        *History
-	past     *past
-	clock    *clock
+	past     *past.Past
+	clock    *sim.Clock
 	states   checkpoint.States // of what runs, and what else must outlive a round
 	callers  checkpoint.States // of the caller's strategies, where they are read between rounds and after the run
-	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
+	claims   claims.Claims     // the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
 	bases    *bases            // who has the frozen parameters, if there are any; one of states
 	clusters bool              // the strategy last served clusters
@@ -157,19 +159,19 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
-	if u.stop, err = o.stopRule(fed); err != nil {
+	if u.stop, err = o.earlyRule(fed); err != nil {
 		return nil, err
 	}
-	u.claims = claimsOf(all, u.callers, o.Checkpoint)
+	u.claims = claims.Of(all, u.callers, o.Checkpoint)
 	fed.reportLone(s)
 	return u, u.claim()
 }
 
 // fill makes the copy of a strategy that runs.
 func (u *underway) fill(s Strategy, all []Strategy) (err error) {
-	copies, err := copied(s, all, filling)
+	copies, err := nested.Copied(s, all, filling)
 	if err == nil {
-		u.strategy, u.states, u.callers = copies[0], statesOf(copies), statesOf(all)
+		u.strategy, u.states, u.callers = copies[0], nested.States(copies), nested.States(all)
 	}
 	return err
 }
@@ -177,40 +179,16 @@ func (u *underway) fill(s Strategy, all []Strategy) (err error) {
 // handBack gives the caller the States of what runs.
 func (u *underway) handBack() { u.callers.Restore(u.states[:len(u.callers)]) }
 
-// running holds the claims of all current runs.
-var running sync.Map
-
-// claimsOf returns the addresses of the strategies and their States, and the path of the checkpoint.
-func claimsOf(all []Strategy, states []any, file string) []any {
-	claims := slices.Clone(states)
-	for _, s := range all {
-		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.Elem().Type().Size() > 0 {
-			claims = append(claims, v.Interface())
-		}
-	}
-	if path, err := filepath.Abs(file); file != "" && err == nil {
-		claims = append(claims, path)
-	}
-	return claims
-}
-
 // claim claims the run's exclusive resources, and refuses those that another run holds.
 func (u *underway) claim() error {
-	for i, claim := range u.claims {
-		if _, busy := running.LoadOrStore(claim, true); busy {
-			u.claims = u.claims[:i]
-			u.release()
-			if path, ok := claim.(string); ok {
-				return Invalid("Options.Checkpoint", path, "a file of its own: another run writes this one")
-			}
-			return Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")
-		}
+	err := u.claims.Take()
+	if err != nil {
+		return err
 	}
-	var err error
 	files := u.opts.files()
 	files.Thin = func(r *Record) { u.opts.Keep.scores(r, u.opts) }
 	if u.files, err = checkpoint.Open(files, u.h, u.states); err != nil {
-		u.release()
+		u.claims.Release()
 	}
 	return err
 }
@@ -227,9 +205,7 @@ func (o Options) files() checkpoint.Config {
 // release closes the files, and releases the claims.
 func (u *underway) release() {
 	u.files.Release()
-	for _, claim := range u.claims {
-		running.Delete(claim)
-	}
+	u.claims.Release()
 }
 
 // start starts the strategy, or resumes it from its checkpoint.
@@ -251,7 +227,7 @@ func (u *underway) start(ctx context.Context) error {
 // servesClusters reports whether the strategy serves clusters without an evaluation. One that cannot serve yet has none.
 func (u *underway) servesClusters(ctx context.Context) bool {
 	r := u.newRound(ctx, 0)
-	guard(r, func() error { return r.cluster(u.strategy) })
+	guard(r, func() error { return evaluation{r}.cluster(u.strategy) })
 	return r.err == nil && r.record.Clusters != nil
 }
 
@@ -274,14 +250,14 @@ func (u *underway) resume(ctx context.Context) error {
 	atStart, serves := u.clusters, sync.OnceValue(func() bool { return u.servesClusters(ctx) })
 	u.h.Rounds, err = u.files.Resume(func(r *Record) {
 		if r.Round == 1 { // again, if the newest checkpoint is damaged
-			u.past.clear()
-			u.opts.Rounds, u.clusters = u.stop.rounds, atStart
+			u.past.Clear()
+			u.opts.Rounds, u.clusters = u.stop.Rounds, atStart
 		}
 		if r.Round%u.opts.EvalEvery != 0 && r.Round < u.opts.Rounds { // it may have been the last of a run of fewer rounds
 			r.LeaveOutEvaluation(r.Clusters != nil && u.clusters && serves())
 		}
 		u.see(r)
-		u.clock.now = float64(r.Clock)
+		u.clock.Now = float64(r.Clock)
 		u.opts.Keep.thin(r, u.opts)
 	})
 	if len(u.h.Rounds) > 0 {
@@ -336,9 +312,9 @@ func (u *underway) round(ctx context.Context) error {
 
 // see takes what later rounds know of a round, and ends the run there if StopAt says so.
 func (u *underway) see(r *Record) {
-	u.past.add(r)
+	u.past.Add(r)
 	u.clusters = r.Clusters != nil
-	if u.h.Early = u.stop.see(*r); u.h.Early != "" {
+	if u.h.Early = u.stop.See(*r); u.h.Early != "" {
 		u.opts.Rounds = r.Round
 	}
 }
@@ -384,10 +360,10 @@ func (u *underway) play(r *Round) error {
 	switch {
 	case r.err != nil:
 	case r.T%u.opts.EvalEvery == 0 || r.T == u.opts.Rounds:
-		guard(r, func() error { r.evaluate(u.strategy); return r.err })
+		guard(r, func() error { evaluation{r}.evaluate(u.strategy); return r.err })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	case u.clusters:
-		guard(r, func() error { return r.cluster(u.strategy) })
+		guard(r, func() error { return evaluation{r}.cluster(u.strategy) })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
 	switch {

@@ -142,7 +142,7 @@ func TestStopAtRule(t *testing.T) {
 			if validated {
 				why = strings.ReplaceAll(why, "test ", "validation ")
 			}
-			rule := expect.Value(Options{Rounds: 7, StopAt: stop, Metrics: metrics}.stopRule(fed))(t)
+			rule := expect.Value(Options{Rounds: 7, StopAt: stop, Metrics: metrics}.earlyRule(fed))(t)
 			last, got := 0, ""
 			for i := range up {
 				score := &Score{Accuracy: Float(up[i]), Loss: Float(down[i]), Examples: 1, Metrics: map[string]Float{"f": Float(up[i]), "ECE": Float(down[i])}}
@@ -150,11 +150,11 @@ func TestStopAtRule(t *testing.T) {
 				if validated {
 					r.Global, r.Validation = &Score{Accuracy: 1, Examples: 1}, &history.Validation{Global: score}
 				}
-				if got = rule.see(r); got != "" {
+				if got = rule.See(r); got != "" {
 					last = i + 1
 					break
 				}
-				if rule.see(Record{Round: i + 2}) != "" {
+				if rule.See(Record{Round: i + 2}) != "" {
 					t.Errorf("%+v ends at a round that is not evaluated", stop)
 				}
 			}

@@ -135,7 +135,11 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 			if p.To != nil {
 				to = at(p.To, 0)
 			}
-			sum += p.weight(i) * at(p.Mask, 1)[j] * (w[j] - to[j])
+			weight := p.Weight
+			if p.Weights != nil {
+				weight = p.Weights[i]
+			}
+			sum += weight * at(p.Mask, 1)[j] * (w[j] - to[j])
 		}
 		return sum
 	}

@@ -15,18 +15,16 @@ import (
 func (r *Round) Train(job Job) *Updates {
 	defer r.restoreStage(r.stage)
 	if !r.enter("train") {
-		return r.noUpdates(job)
+		return r.noUpdates(job, nil)
 	}
 	r.calls++
 	r.most = max(r.most, job.MaxClients)
-	r.Fail(r.recall(&job))
-	if r.err != nil {
-		return r.noUpdates(job)
+	if err := r.recall(&job); err != nil {
+		return r.noUpdates(job, err)
 	}
 	u, err := r.timed(&job)
 	if err != nil {
-		r.Fail(err)
-		return r.noUpdates(job)
+		return r.noUpdates(job, err)
 	}
 	u = r.receive(job, u)
 	r.memorize(u)
@@ -37,25 +35,24 @@ func (r *Round) Train(job Job) *Updates {
 func (r *Round) receive(job Job, u *Updates) *Updates {
 	if !job.StayLocal && !r.quiet {
 		if err := r.intercept(u, r.Fed.only(job.Communicated)); err != nil {
-			r.Fail(err)
-			return r.noUpdates(job)
+			return r.noUpdates(job, err)
 		}
 	}
 	skipped := r.account(job, u)
 	all := skipped == len(u.Results)
 	if all && r.opts.NotFinite == Skip && r.flight != nil { // the buffer may hold a single result
-		r.Fail(fmt.Errorf("%w: no update is finite", errNoClients))
-		return r.noUpdates(job)
+		return r.noUpdates(job, fmt.Errorf("%w: no update is finite", errNoClients))
 	}
 	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
 		first := u.Results[slices.IndexFunc(u.Results, func(s ClientResult) bool { return s.Skipped })]
-		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
-		return r.noUpdates(job)
+		return r.noUpdates(job, fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
 	}
 	return u.without(skipped)
 }
 
-func (r *Round) noUpdates(job Job) *Updates {
+// noUpdates is Fail, and returns updates with the round's error.
+func (r *Round) noUpdates(job Job, err error) *Updates {
+	r.Fail(err)
 	bad := Failed(r.err)
 	u := &Updates{Positions: sequence(len(job.Clients)), Models: bad, Local: bad, Start: bad}
 	for _, c := range job.Clients {
@@ -176,29 +173,28 @@ func (r *Round) Traffic(down, up float64) {
 //
 // Errors: a job that Round.Train refuses, NaN or Inf from a client.
 func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Updates, err error) {
+	defer within("", &err)
 	defer fault.Recovered("train", &err)
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+	if err := f.ready(ctx); err != nil {
+		return nil, err
 	}
 	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: defaultDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
 	if u = r.Train(job); r.err != nil {
-		return nil, fmt.Errorf("fedkit: %w", r.err)
+		return nil, r.err
 	}
 	return u, nil
 }
 
 // Models returns k freshly drawn models, [k, d], as Round.Models does in a run with this seed.
 func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
+	defer within("", &err)
 	defer fault.Recovered("models", &err)
 	if err := f.made(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
 	r := &Round{Fed: f, opts: Options{Seed: seed}}
 	if m = r.Models(k); r.err != nil {
-		return nil, fmt.Errorf("fedkit: %w", r.err)
+		return nil, r.err
 	}
 	return m, nil
 }

@@ -53,8 +53,8 @@ const krylovBlocks = 8
 func krylov(s *mat.Dense, k int, tolerance float64) ([]float64, *mat.Dense) {
 	n, _ := s.Dims()
 	block, m := k+4, 0
-	room := krylovBlocks * block
-	v, sv, h := mat.NewDense(room, n, nil), mat.NewDense(room, n, nil), mat.NewSymDense(room, nil)
+	columns := krylovBlocks * block
+	v, sv, h := mat.NewDense(columns, n, nil), mat.NewDense(columns, n, nil), mat.NewSymDense(columns, nil)
 	rows := func(a *mat.Dense, from, to int) *mat.Dense { return a.Slice(from, to, 0, n).(*mat.Dense) }
 	rng := rand.New(rand.NewPCG(0, 0))
 	v.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, v)
@@ -74,7 +74,7 @@ func krylov(s *mat.Dense, k int, tolerance float64) ([]float64, *mat.Dense) {
 		var x, r mat.Dense
 		x.Mul(y.T(), rows(v, 0, m))
 		r.Mul(y.T(), rows(sv, 0, m))
-		if m == room {
+		if m == columns {
 			m = block
 			rows(v, 0, m).Copy(&x)
 			rows(sv, 0, m).Copy(&r)

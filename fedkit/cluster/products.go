@@ -15,13 +15,13 @@ func products(x *mat.Dense, f func(i int, with []float64)) {
 	raw := filled.RawMatrix()
 	const rows = 64 // per buffer of products
 	parallel((n+rows-1)/rows, func(b int) {
-		room := make([]float64, n+3)
+		buffer := make([]float64, n+3)
 		for i := b * rows; i < min(n, (b+1)*rows); i++ {
 			from := raw
 			from.Rows, from.Data = (n-i+3)/4*4, raw.Data[i*raw.Stride:]
-			with := blas64.Vector{N: from.Rows, Inc: 1, Data: room}
+			with := blas64.Vector{N: from.Rows, Inc: 1, Data: buffer}
 			blas64.Gemv(blas.NoTrans, 1, from, blas64.Vector{N: p, Inc: 1, Data: filled.RawRowView(i)}, 0, with)
-			f(i, room[:n-i])
+			f(i, buffer[:n-i])
 		}
 	})
 }

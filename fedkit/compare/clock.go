@@ -21,12 +21,18 @@ import (
 //
 // Results that were not finite count as wasted too.
 var (
-	Simulated = ofClock(Quantity{Name: "simulated", Long: "simulated time", LowerIsBetter: true, Unit: "s", Range: notNegative, ByRound: clocks})                                                          // s of the clock after the last round
-	RoundTime = ofClock(Quantity{Name: "round time", Title: "Simulated time of each round", Long: "time", LowerIsBetter: true, Unit: "s", Range: notNegative, Include: []float64{0}, ByRound: roundTimes}) // s of the clock that a round took
-	Idle      = ofClock(Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0},
-		ByRound: ofRounds(times.idleShare), Summary: ofTimes(times.idleShare)}) // share of their time that clients wait
-	Wasted    = ofClock(Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share, ByRound: ofRounds(times.wastedShare), Summary: ofTimes(times.wastedShare)}) // share of busy time without a result
-	Staleness = Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two, ByRound: ofRounds(times.staleness), Summary: ofTimes(times.staleness)}                                                // mean of ClientResult.Staleness over all results; 0 in synchronous rounds
+	// Simulated is s of the clock after the last round.
+	Simulated = ofClock(Quantity{Name: "simulated", Long: "simulated time", LowerIsBetter: true, Unit: "s", Range: notNegative, ByRound: clocks})
+	// RoundTime is s of the clock that a round took.
+	RoundTime = ofClock(Quantity{Name: "round time", Title: "Simulated time of each round", Long: "time", LowerIsBetter: true, Unit: "s",
+		Range: notNegative, Include: []float64{0}, ByRound: roundTimes})
+	// Idle is the share of their time that clients wait.
+	Idle = ofClock(ofTimes(times.idleShare, Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%",
+		LowerIsBetter: true, Range: share, Include: []float64{0}}))
+	// Wasted is the share of busy time without a result.
+	Wasted = ofClock(ofTimes(times.wastedShare, Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share}))
+	// Staleness is the mean of ClientResult.Staleness over all results; 0 in synchronous rounds.
+	Staleness = ofTimes(times.staleness, Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two})
 )
 
 // Clocked reports whether the run has a clock, because its clients have devices.
@@ -105,25 +111,23 @@ func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
 func (t times) wastedShare() float64 { return t.wasted / t.busy }
 func (t times) staleness() float64   { return t.stale / t.results }
 
-// ofTimes reads a quantity of how a run's clients spent their time, and ofRounds that of each round, NaN if no client was at work.
-func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
-	return func(r *Run, _ Basis) float64 {
+// ofTimes reads a quantity of how clients spent their time in a run, and in each round, NaN if no client was at work.
+func ofTimes(of func(times) float64, q Quantity) Quantity {
+	q.Summary = func(r *Run, _ Basis) float64 {
 		var t times
 		for i := range r.History.Rounds {
 			t.add(&r.History.Rounds[i])
 		}
 		return of(t)
 	}
-}
-
-func ofRounds(of func(times) float64) func(*Run, Basis) []Value {
-	return func(r *Run, _ Basis) []Value {
+	q.ByRound = func(r *Run, _ Basis) []Value {
 		return each(r.History.Rounds, func(rec history.Record) Value {
 			var t times
 			t.add(&rec)
 			return Value{rec.Round, of(t)}
 		})
 	}
+	return q
 }
 
 // lacking names the columns that some runs cannot have, because their Results were not kept: among those shown or, if no columns

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -114,4 +115,154 @@ func pValue(p float64) cell {
 		return cell{text: "< 0.001", numbers: []float64{p}}
 	}
 	return cell{text: fmt.Sprintf("%.3f", p), numbers: []float64{p}}
+}
+
+// Lead returns by how much one group of runs is better than another in each panel, for Claims: the differences of a quantity
+// over pairs of runs with equal seeds (see Differences), negated if less is better. Groups have their names in tables (see
+// Groups). A pair without two finite values is NaN. A panel without one of the groups, or whose runs cannot be compared, has no
+// differences. Without another group, "", the numbers are those of the first, run by run.
+//
+//	compare.Claim{What: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
+func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
+	q = q.orAccuracy()
+	return q.settings(of, over, panels, func(v, base float64) float64 {
+		if q.LowerIsBetter {
+			v, base = base, v
+		}
+		return rounded(v - base)
+	})
+}
+
+// Saved is Lead for a quantity of which less is better, as a share of what the second group needs: 1 − v/v′, so that 0.5 is half
+// of it, in the unit "%".
+func Saved(q Quantity, of, over string, panels ...Panel) []Setting {
+	return q.orAccuracy().settings(of, over, panels, func(v, base float64) float64 { return rounded(1 - v/base) })
+}
+
+// rounded drops rounding errors, so that 0.3 − 0.2 and 0.2 − 0.1 are a tie.
+func rounded(v float64) float64 { return math.Round(1e12*v) / 1e12 }
+
+// settings compares two groups of each panel, pair by pair.
+func (q Quantity) settings(of, over string, panels []Panel, compare func(v, base float64) float64) []Setting {
+	return each(panels, func(p Panel) Setting {
+		s := Setting{Name: p.Name}
+		runs, err := Runs(p.Runs...)
+		if err != nil {
+			return s
+		}
+		b, err := CommonBasis(runs)
+		if err != nil {
+			return s
+		}
+		gs := GroupRuns(runs)
+		i := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == of })
+		k := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == over })
+		if i >= 0 && over == "" {
+			s.Here = each(gs[i].Runs, func(r *Run) float64 { return q.Value(r, b) })
+		}
+		if i >= 0 && k >= 0 {
+			s.Here = q.overPairs(gs[i], gs[k], b, compare)
+		}
+		return s
+	})
+}
+
+// Effect is by how much a method differs from a baseline.
+type Effect struct {
+	Method   string  // name of its group of runs
+	Pairs    int     // of runs with equal seeds, in all panels
+	Estimate float64 // of the difference: the method's minus the baseline's
+	Lo, Hi   float64 // its interval, corrected for the number of methods
+	P        float64 // of the test that nothing differs, corrected by Holm
+
+	differences []float64
+}
+
+// Effects returns by how much every group of runs differs from a baseline, the best first, over all pairs of runs with equal seeds in
+// all panels, each of which is one difference (see Differences). Which other methods there are decides only how strict the correction
+// is, while mean ranks depend on all of them (Benavoli et al. 2016).
+//
+// The test is Wilcoxon's signed-rank test, with the Hodges–Lehmann estimate and its interval, if that can reject at all: if 2·2⁻ⁿ·m
+// ≤ 5 % for m methods with at least n pairs. Otherwise, with five seeds of one problem, say, ranked is false: it is the paired t test,
+// with the mean. P values are corrected by Holm, and so are the intervals: in ascending order of p, the i-th is of level
+// 1 − 5 %/(m−i+1), up to the first that is not significant, whose level all others have. So an interval without 0 is a p value of at
+// most 5 %, but for ties.
+//
+// Errors: no panel, those of Table for the runs of a panel, no group called baseline, no other group, one without a pair of finite values.
+func Effects(q Quantity, baseline string, panels ...Panel) (all []Effect, ranked bool, err error) {
+	q = q.orAccuracy()
+	if all, err = q.fromBaseline(baseline, panels); err != nil {
+		return nil, false, err
+	}
+	ranked = math.Pow(2, float64(1-all[0].Pairs))*float64(len(all)) <= 0.05
+	for i := range all {
+		all[i].P = all[i].test(ranked)
+	}
+	slices.SortStableFunc(all, func(a, b Effect) int { return cmp.Compare(a.P, b.P) })
+	corrected, alpha, open := stats.Holm(each(all, func(e Effect) float64 { return e.P })), 0., true
+	for i := range all {
+		e := &all[i]
+		if open {
+			alpha = 0.05 / float64(len(all)-i)
+		}
+		open = open && e.P <= alpha
+		if e.P = corrected[i]; ranked {
+			e.Estimate, e.Lo, e.Hi = stats.HodgesLehmann(alpha, e.differences)
+			continue
+		}
+		mean, half := stats.IntervalAt(alpha, e.differences)
+		e.Estimate, e.Lo, e.Hi = mean, mean-half, mean+half
+	}
+	slices.SortStableFunc(all, func(a, b Effect) int {
+		if q.LowerIsBetter {
+			a, b = b, a
+		}
+		return cmp.Compare(b.Estimate, a.Estimate)
+	})
+	return all, ranked, nil
+}
+
+// test returns a p value: 1 if the test cannot be made, because nothing differs or there is one pair.
+func (e *Effect) test(ranked bool) float64 {
+	p := stats.PairedT(e.differences)
+	if ranked {
+		p, _ = stats.Wilcoxon(e.differences)
+	}
+	if math.IsNaN(p) {
+		return 1
+	}
+	return p
+}
+
+// fromBaseline returns the differences of the other groups of all panels from the baseline, those with the fewest first.
+func (q Quantity) fromBaseline(baseline string, panels []Panel) (all []Effect, err error) {
+	groups, runs, b, err := groupPanels(panels)
+	if err != nil {
+		return nil, err
+	}
+	q = q.For(runs...)
+	for i, gs := range groups {
+		base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == baseline })
+		if base < 0 {
+			has := each(gs, func(g *Group) string { return g.Name })
+			return nil, fmt.Errorf("panel %q: %w", panels[i].Name, fault.Invalid("baseline", fmt.Sprintf("%q", baseline), oneOf(has)))
+		}
+		for _, g := range slices.Delete(slices.Clone(gs), base, base+1) {
+			at := slices.IndexFunc(all, func(e Effect) bool { return e.Method == g.Name })
+			if at < 0 {
+				at, all = len(all), append(all, Effect{Method: g.Name})
+			}
+			e := &all[at]
+			e.differences = append(e.differences, q.pairs(g, gs[base], b)...)
+			e.Pairs = len(e.differences)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Effect) int { return a.Pairs - b.Pairs })
+	switch {
+	case all == nil:
+		return nil, fmt.Errorf("there are no runs but those of %q", baseline)
+	case all[0].Pairs == 0:
+		return nil, fmt.Errorf("%q has no run with the seed of one of %q and a finite %s, as that one has", all[0].Method, baseline, q.Name)
+	}
+	return all, nil
 }

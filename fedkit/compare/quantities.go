@@ -18,37 +18,65 @@ var (
 // Quantities of scores, on test examples, in the last evaluated round. Whatever is of accuracy here and below is of R² for regressions,
 // which have no accuracy: see Quantity.For.
 var (
-	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share, main: true}, func(s *history.Score) float64 { return s.Main().Of(s) })                 // share of the test examples
-	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) }) // mean, natural logarithm
-	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true, main: true}                                                    // accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none
+	// Accuracy is the share of the test examples.
+	Accuracy = score(accuracy("accuracy", ""), func(s *history.Score) float64 { return s.Main().Of(s) })
+	// Loss is the mean, with natural logarithm.
+	Loss = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) })
+	// Best is the accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none.
+	Best = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true, main: true}
 )
 
 // Quantities of all clients, in the last round that has them.
 var (
-	Clients      = perRound(Quantity{Name: "clients", Long: "accuracy of clients", Unit: "%", Range: share, main: true}, spread(func(s *history.Spread) history.Float { return s.Mean }))            // mean over clients on their own examples, each counting the same
-	Worst        = perRound(Quantity{Name: "worst 10 %", Long: "accuracy of the worst 10 %", Unit: "%", Range: share, main: true}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
-	Unseen       = perRound(Quantity{Name: "unseen", Long: "accuracy of unseen clients", Unit: "%", Range: share, main: true}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
-	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share, main: true}, mean((*history.Record).MeanChosenOnTest))                                                         // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
+	// Clients is the mean over clients on their own examples, each counting the same.
+	Clients = perRound(accuracy("clients", "accuracy of clients"), spread(func(s *history.Spread) history.Float { return s.Mean }))
+	// Worst is the same over the worst-off tenth of the clients.
+	Worst = perRound(accuracy("worst 10 %", "accuracy of the worst 10 %"), spread(func(s *history.Spread) history.Float { return s.Worst }))
+	// Unseen is the mean over the test examples of clients that never took part.
+	Unseen = perRound(accuracy("unseen", "accuracy of unseen clients"), mean((*history.Record).MeanUnseen))
+	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
+	ChosenOnTest = perRound(accuracy("chosen on test", ""), mean((*history.Record).MeanChosenOnTest))
 )
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
 var (
-	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", NoneIsBetter: true, Range: [2]float64{1, math.Inf(1)}, Include: []float64{1}, lacks: clustered},
-		func(c *history.Clustering) history.Float { return history.Float(c.Count) }) // those that have a client
-	ARI    = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) history.Float { return c.ARI })           // 1 for the same groups, about 0 for random ones
-	NMI    = agreement("NMI", "normalized mutual information", func(c *history.Clustering) history.Float { return c.NMI }) // 1 for the same groups, 0 for independent ones
-	Purity = agreement("purity", "purity", func(c *history.Clustering) history.Float { return c.Purity })                  // share of clients that have the most frequent true group of their cluster
+	// Clusters are those that have a client.
+	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", NoneIsBetter: true,
+		Range: [2]float64{1, math.Inf(1)}, Include: []float64{1}, lacks: clustered},
+		func(c *history.Clustering) history.Float { return history.Float(c.Count) })
+	// ARI is 1 for the same groups, about 0 for random ones.
+	ARI = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) history.Float { return c.ARI })
+	// NMI is 1 for the same groups, 0 for independent ones.
+	NMI = agreement("NMI", "normalized mutual information", func(c *history.Clustering) history.Float { return c.NMI })
+	// Purity is the share of clients that have the most frequent true group of their cluster.
+	Purity = agreement("purity", "purity", func(c *history.Clustering) history.Float { return c.Purity })
 )
 
 // Quantities of work and traffic. Bytes and times are those of all rounds so far.
 var (
-	Rounds = perRound(Quantity{Name: "rounds", Unit: "1", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) (float64, bool) { return float64(r.Round), true }) // the number of the last one: an extract (see study.Runs.Extract) does not have all
-	Down   = sofar(Quantity{Name: "down", Unit: "B", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) float64 { return float64(r.BytesDown) })                // bytes from the server to clients
-	Up     = sofar(Quantity{Name: "up", Unit: "B", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) float64 { return float64(r.BytesUp) })                    // bytes from clients to the server
-	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true, Range: notNegative}, sent)                                  // Down + Up, and what other links carried
-	Time   = sofar(Quantity{Name: "time", Unit: "s", LowerIsBetter: true, Range: notNegative}, seconds)                                                                        // wall time of the rounds without evaluations
-	Kept   = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, Range: notNegative, ByRound: kept}                                                                         // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
+	// Rounds is the number of the last one: an extract (see study.Runs.Extract) does not have all.
+	Rounds = perRound(cost("rounds", "1"), func(r *history.Record) (float64, bool) { return float64(r.Round), true })
+	// Down is bytes from the server to clients.
+	Down = sofar(cost("down", "B"), func(r *history.Record) float64 { return float64(r.BytesDown) })
+	// Up is bytes from clients to the server.
+	Up = sofar(cost("up", "B"), func(r *history.Record) float64 { return float64(r.BytesUp) })
+	// Sent is Down + Up, and what other links carried.
+	Sent = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true, Range: notNegative}, sent)
+	// Time is the wall time of the rounds without evaluations.
+	Time = sofar(cost("time", "s"), func(r *history.Record) float64 { return r.Seconds })
+	// Kept is the largest size in bytes of the matrices and numbers that the strategy keeps between rounds.
+	Kept = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, Range: notNegative, ByRound: kept}
 )
+
+// accuracy is the definition of an accuracy.
+func accuracy(name, long string) Quantity {
+	return Quantity{Name: name, Long: long, Unit: "%", Range: share, main: true}
+}
+
+// cost is the definition of what is better if it is less.
+func cost(name, unit string) Quantity {
+	return Quantity{Name: name, Unit: unit, LowerIsBetter: true, Range: notNegative}
+}
 
 // Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
 // over the clients' own, as in Accuracy. More is better, unless it is RMSE or MAE, or LowerIsBetter is set.
@@ -221,5 +249,3 @@ func kept(r *Run, _ Basis) (all []Value) {
 func sent(r *history.Record) float64 {
 	return float64(r.BytesDown) + float64(r.BytesUp) + r.LinkBytes()
 }
-
-func seconds(r *history.Record) float64 { return r.Seconds }

@@ -43,10 +43,12 @@ func (s *PFedMe) Round(r *fedkit.Round) error {
 // train returns the last θ_i and w_i of S. All but the last θ_i are private.
 func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
 	w = s.State.X.Repeat(len(S))
-	for left, theta, down := s.Rounds, w, 1.0; left > 0; left-- { // x is received once
-		u = r.Train(fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local,
-			StayLocal: left > 1, Down: down})
-		S, theta, down, w = u.Clients(), u.Models, fedkit.Zero, w.Take(u.Positions...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
+	job := fedkit.Job{Clients: S, Start: w, Local: s.Local, Down: 1} // x is received once
+	for n := 1; n <= s.Rounds; n++ {
+		job.Pulls, job.StayLocal = []fedkit.Pull{{To: w, Weight: s.Lambda}}, n < s.Rounds
+		u = r.Train(job)
+		w = w.Take(u.Positions...).Scale(1 - s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta * s.Lambda))
+		job.Clients, job.Start, job.Down = u.Clients(), u.Models, fedkit.Zero
 	}
 	return u, w
 }

@@ -60,100 +60,139 @@ const parallelLoops = 4
 
 // each is loop with the clients side by side in each step.
 func (of cell) each(a, u []*Node) *Node {
-	g, d := a[0].Graph(), a[0].Shape().Dimensions
-	clients, T, b, units := d[0], d[1], d[2], d[3]
-	zeros := func(steps int) *Node { return Zeros(g, shapes.Make(a[0].DType(), clients, steps, b, units)) }
-	where := func(t *Node) []*Node { return []*Node{Const(g, int32(0)), t, Const(g, int32(0)), Const(g, int32(0))} }
-	at := func(v, t *Node) *Node { // [C, T, B, units] → [C, B, units]
-		return Reshape(DynamicSlice(v, where(t), []int{clients, 1, b, units}), clients, b, units)
-	}
-	all := func(vs []*Node, t *Node) (now []*Node) {
-		for _, v := range vs {
-			now = append(now, at(v, t))
-		}
-		return now
-	}
-	put := func(s *xla.Loop, name string, t *Node, values ...*Node) {
-		to := s.All(name)
-		for i, v := range values {
-			to[i] = DynamicUpdateSlice(to[i], InsertAxes(v, 1), where(t))
-		}
-		s.Set(name, to...)
-	}
-	start := func() *xla.Loop {
-		s := xla.NewLoop(g)
-		s.Add("a", a...)
-		s.Add("h", Reshape(zeros(1), clients, b, units))
-		s.Add("c", Reshape(zeros(1), clients, b, units))
-		return s
-	}
-	carry := func(s *xla.Loop, h, c *Node) {
-		s.Set("h", h)
-		if of.memory {
-			s.Set("c", c)
-		}
-	}
+	d := a[0].Shape().Dimensions
+	s := &sequence{cell: of, g: a[0].Graph(), a: a, u: u, clients: d[0], T: d[1], batch: d[2], units: d[3]}
+	s.forward()
+	return withGradient(SliceAxis(s.hs, 1, AxisRange(1, s.T+1)), s.slopes, append(a[:len(a):len(a)], u...)...)
+}
 
-	s := start()
-	s.Add("U", u...)
-	s.Add("hs", zeros(T+1)) // before and after each step
-	s.Add("cs", zeros(T+1))
-	for range a {
-		s.Add("kept", zeros(T))
+// sequence is all steps of a layer. What a loop has of each step lies along an axis, [C, T, B, units].
+type sequence struct {
+	cell
+	g                        *Graph
+	a, u                     []*Node // as in loop
+	clients, T, batch, units int
+
+	kept   []*Node // of step
+	hs, cs *Node   // h and c before and after each step, [C, T+1, B, units]
+}
+
+// zeros returns [C, n, B, units].
+func (s *sequence) zeros(n int) *Node {
+	return Zeros(s.g, shapes.Make(s.a[0].DType(), s.clients, n, s.batch, s.units))
+}
+
+func (s *sequence) number(i int) *Node { return Const(s.g, int32(i)) }
+
+// where returns the position of step t.
+func (s *sequence) where(t *Node) []*Node {
+	return []*Node{s.number(0), t, s.number(0), s.number(0)}
+}
+
+// at returns what v has of step t, [C, B, units].
+func (s *sequence) at(v, t *Node) *Node {
+	return Reshape(DynamicSlice(v, s.where(t), []int{s.clients, 1, s.batch, s.units}), s.clients, s.batch, s.units)
+}
+
+// allAt is at for several nodes.
+func (s *sequence) allAt(vs []*Node, t *Node) (now []*Node) {
+	for _, v := range vs {
+		now = append(now, s.at(v, t))
 	}
-	s.Repeat(T, func(t *Node, s *xla.Loop) {
+	return now
+}
+
+// put sets what a loop has of step t under a name.
+func (s *sequence) put(in *xla.Loop, name string, t *Node, values ...*Node) {
+	to := in.All(name)
+	for i, v := range values {
+		to[i] = DynamicUpdateSlice(to[i], InsertAxes(v, 1), s.where(t))
+	}
+	in.Set(name, to...)
+}
+
+// newLoop returns a loop that carries h and c, or their slopes, from step to step.
+func (s *sequence) newLoop() *xla.Loop {
+	l := xla.NewLoop(s.g)
+	l.Add("a", s.a...)
+	l.Add("h", Reshape(s.zeros(1), s.clients, s.batch, s.units))
+	l.Add("c", Reshape(s.zeros(1), s.clients, s.batch, s.units))
+	return l
+}
+
+func (s *sequence) carry(in *xla.Loop, h, c *Node) {
+	in.Set("h", h)
+	if s.memory {
+		in.Set("c", c)
+	}
+}
+
+// forward sets kept, hs and cs.
+func (s *sequence) forward() {
+	l := s.newLoop()
+	l.Add("U", s.u...)
+	l.Add("hs", s.zeros(s.T+1))
+	l.Add("cs", s.zeros(s.T+1))
+	for range s.a {
+		l.Add("kept", s.zeros(s.T))
+	}
+	l.Repeat(s.T, func(t *Node, in *xla.Loop) {
 		var products []*Node
-		for _, u := range s.All("U") {
-			products = append(products, product(s.One("h"), u))
+		for _, u := range in.All("U") {
+			products = append(products, product(in.One("h"), u))
 		}
-		h, c, kept := of.step(all(s.All("a"), t), products, s.One("h"), s.One("c"))
-		put(s, "kept", t, kept...)
-		put(s, "hs", Add(t, Const(g, int32(1))), h)
-		if of.memory {
-			put(s, "cs", Add(t, Const(g, int32(1))), c)
+		h, c, kept := s.step(s.allAt(in.All("a"), t), products, in.One("h"), in.One("c"))
+		s.put(in, "kept", t, kept...)
+		s.put(in, "hs", Add(t, s.number(1)), h)
+		if s.memory {
+			s.put(in, "cs", Add(t, s.number(1)), c)
 		}
-		carry(s, h, c)
+		s.carry(in, h, c)
 	})
-	kept, hs, cs := s.All("kept"), s.One("hs"), s.One("cs")
+	s.kept, s.hs, s.cs = l.All("kept"), l.One("hs"), l.One("cs")
+}
 
-	slopes := func(slope *Node) []*Node {
-		s := start() // h and c are their slopes
-		s.Add("slope", slope)
-		s.Add("kept", kept...)
-		s.Add("hs", hs)
-		s.Add("cs", cs)
-		for i := range u {
-			s.Add("Uᵀ", Transpose(u[i], 1, 2))
-			s.Add("δa", zeros(T))
-			if of.apart {
-				s.Add("δu", zeros(T))
-			}
-		}
-		s.Repeat(T, func(t *Node, s *xla.Loop) {
-			t = Sub(Const(g, int32(T-1)), t)
-			dh := Add(at(s.One("slope"), t), s.One("h"))
-			da, du, dh, dc := of.back(all(s.All("a"), t), all(s.All("kept"), t), at(s.One("hs"), t), at(s.One("cs"), t), dh, s.One("c"))
-			put(s, "δa", t, da...)
-			if of.apart {
-				put(s, "δu", t, du...)
-			}
-			for i, u := range s.All("Uᵀ") {
-				if through := product(du[i], u); dh == nil {
-					dh = through
-				} else {
-					dh = Add(dh, through)
-				}
-			}
-			carry(s, dh, dc)
-		})
-		rows := func(v *Node) *Node { return Reshape(v, clients, T*b, units) }
-		before, all, of := rows(SliceAxis(hs, 1, AxisRange(0, T))), s.All("δa"), map[bool]string{false: "δa", true: "δu"}[of.apart]
-		for _, du := range s.All(of) {
-			all = append(all, DotGeneral(before, []int{1}, []int{0}, rows(du), []int{1}, []int{0}))
-		}
-		return all
+// slopes returns the gradients by a and u, from that by h after each step: a loop from the last step to the first.
+func (s *sequence) slopes(slope *Node) []*Node {
+	byU := "δa" // name of the gradients by products with h
+	if s.apart {
+		byU = "δu"
 	}
-	return withGradient(SliceAxis(hs, 1, AxisRange(1, T+1)), slopes, append(a[:len(a):len(a)], u...)...)
+	l := s.newLoop()
+	l.Add("slope", slope)
+	l.Add("kept", s.kept...)
+	l.Add("hs", s.hs)
+	l.Add("cs", s.cs)
+	for i := range s.u {
+		l.Add("Uᵀ", Transpose(s.u[i], 1, 2))
+		l.Add("δa", s.zeros(s.T))
+		if s.apart {
+			l.Add("δu", s.zeros(s.T))
+		}
+	}
+	l.Repeat(s.T, func(t *Node, in *xla.Loop) {
+		t = Sub(s.number(s.T-1), t)
+		dh := Add(s.at(in.One("slope"), t), in.One("h"))
+		da, du, dh, dc := s.back(s.allAt(in.All("a"), t), s.allAt(in.All("kept"), t), s.at(in.One("hs"), t), s.at(in.One("cs"), t), dh, in.One("c"))
+		s.put(in, "δa", t, da...)
+		if s.apart {
+			s.put(in, "δu", t, du...)
+		}
+		for i, u := range in.All("Uᵀ") {
+			if through := product(du[i], u); dh == nil {
+				dh = through
+			} else {
+				dh = Add(dh, through)
+			}
+		}
+		s.carry(in, dh, dc)
+	})
+	rows := func(v *Node) *Node { return Reshape(v, s.clients, s.T*s.batch, s.units) }
+	before, all := rows(SliceAxis(s.hs, 1, AxisRange(0, s.T))), l.All("δa")
+	for _, du := range l.All(byU) {
+		all = append(all, DotGeneral(before, []int{1}, []int{0}, rows(du), []int{1}, []int{0}))
+	}
+	return all
 }
 
 // throughSigmoid is the gradient by a of s = σ(a), from that by s.

@@ -1,6 +1,10 @@
 package strategy
 
-import "fedkit.example/fedkit"
+import (
+	"fmt"
+
+	"fedkit.example/fedkit"
+)
 
 // AdaptiveMu is the proximal weight of a client with the given drifts in its past rounds, oldest first. It exceeds the base μ
 // after a larger drift than usual, and grows with the number of local epochs E,
@@ -22,6 +26,26 @@ func AdaptiveMu(mu, low, high, smoothing float64, epochs int, drift []float64) f
 	}
 	mu *= 1 + perEpoch*float64(max(1, epochs)-1)
 	return max(low, min(high, mu))
+}
+
+// adaptiveMus returns AdaptiveMu of each client of a cohort.
+func adaptiveMus(r *fedkit.Round, S []int, mu, low, high, smoothing float64, local fedkit.Local) []float64 {
+	mus := make([]float64, len(S))
+	for i, c := range S {
+		mus[i] = AdaptiveMu(mu, low, high, smoothing, local.WithDefaults().Epochs, drifts(r.Past(c)))
+	}
+	return mus
+}
+
+// checkMu refuses a second μ in the local solver, and bounds without a number between them.
+func checkMu(local fedkit.Local, low, high float64) error {
+	if local.Prox != 0 {
+		return fedkit.Invalid("Local.Prox", local.Prox, "0: FedProx takes its μ from Mu")
+	}
+	if low > high {
+		return fedkit.Invalid("MuMin", low, fmt.Sprintf("at most %v, which is MuMax", high))
+	}
+	return nil
 }
 
 func drifts(past []fedkit.ClientResult) []float64 {

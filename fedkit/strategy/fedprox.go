@@ -2,7 +2,7 @@ package strategy
 
 import (
 	"cmp"
-	"fmt"
+	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/server"
@@ -33,15 +33,7 @@ type FedProx struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedProx) Check(*fedkit.Federation, int) error {
-	if s.Local.Prox != 0 {
-		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedProx takes its μ from Mu")
-	}
-	if s.MuMin > s.MuMax {
-		return fedkit.Invalid("MuMin", s.MuMin, fmt.Sprintf("at most %v, which is MuMax", s.MuMax))
-	}
-	return nil
-}
+func (s *FedProx) Check(*fedkit.Federation, int) error { return checkMu(s.Local, s.MuMin, s.MuMax) }
 
 // UsesPast implements fedkit.PastUser.
 func (s *FedProx) UsesPast() bool { return s.Adaptive }
@@ -49,12 +41,9 @@ func (s *FedProx) UsesPast() bool { return s.Adaptive }
 // Round implements fedkit.Strategy.
 func (s *FedProx) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
-	mu := make([]float64, len(S))
-	for i, c := range S {
-		mu[i] = s.Mu
-		if s.Adaptive {
-			mu[i] = AdaptiveMu(s.Mu, s.MuMin, s.MuMax, s.Smoothing, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
-		}
+	mu := slices.Repeat([]float64{s.Mu}, len(S))
+	if s.Adaptive {
+		mu = adaptiveMus(r, S, s.Mu, s.MuMin, s.MuMax, s.Smoothing, s.Local)
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Pulls: []fedkit.Pull{{To: s.X, Weights: mu}}})
 	return s.step(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), combine(r, u, s.Aggregator, s.Weighting))

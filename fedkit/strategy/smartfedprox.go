@@ -5,6 +5,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/server"
 )
 
 // SmartFedProx is FedProx with adaptive μ. Half of its cohort is among the clients with the largest drift when they last
@@ -22,21 +23,18 @@ type SmartFedProx struct {
 	State
 }
 
-func (s *SmartFedProx) fedProx() *FedProx {
-	return &FedProx{Fraction: s.Fraction, Selector: cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), Local: s.Local,
-		Weighting: s.Weighting, Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, Smoothing: s.Smoothing, State: s.State}
-}
-
 // Check implements fedkit.Checker.
-func (s *SmartFedProx) Check(fed *fedkit.Federation, n int) error { return s.fedProx().Check(fed, n) }
+func (s *SmartFedProx) Check(*fedkit.Federation, int) error {
+	return checkMu(s.Local, s.MuMin, s.MuMax)
+}
 
 // UsesPast implements fedkit.PastUser.
 func (*SmartFedProx) UsesPast() bool { return true }
 
 // Round implements fedkit.Strategy.
 func (s *SmartFedProx) Round(r *fedkit.Round) error {
-	prox := s.fedProx()
-	err := prox.Round(r)
-	s.State = prox.State
-	return err
+	S := r.Select(cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), s.Fraction)
+	mu := adaptiveMus(r, S, s.Mu, s.MuMin, s.MuMax, s.Smoothing, s.Local)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Pulls: []fedkit.Pull{{To: s.X, Weights: mu}}})
+	return s.step(r, server.SGD{}, combine(r, u, nil, s.Weighting))
 }

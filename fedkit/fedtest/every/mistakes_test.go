@@ -88,7 +88,7 @@ var functions = []any{
 	plot.ClientAccuracy, plot.ClusterCount, plot.ClusterDistances, plot.Clusters, plot.Dendrogram, plot.Dots, plot.Facets, plot.Follow,
 	plot.Forest, plot.Gantt, plot.Grid, plot.Heat, plot.Idle, plot.Labels, plot.Live, plot.Loss, plot.Metric, plot.Note, plot.Over,
 	plot.PCA, plot.Participants, plot.Ranks, plot.RoundTimes, plot.Samples, plot.Show, plot.Similarities, plot.Sizes, plot.Staleness,
-	preset.ByName, progress.Follow, progress.New, progress.Read, selection.PerCluster, sim.ReadTrace, stats.CriticalDifference,
+	preset.ByName, progress.Follow, progress.New, progress.Read, selection.PerCluster, sim.Edge, sim.ReadTrace, stats.CriticalDifference,
 	stats.Friedman, stats.HodgesLehmann, stats.Holm, stats.Interval, stats.IntervalAt, stats.PairedT, stats.Ranks, stats.Wilcoxon,
 	strategy.AdaptiveMu, strategy.Share, strategy.Weights, study.Computing, study.Diff, study.Full, study.List, study.New, study.Of, study.Open, table.Bytes,
 	table.Make, table.Minus, table.NoBreak, table.Percent, table.Seconds, table.Short, weights.Features,
@@ -157,11 +157,11 @@ var types = []any{
 // Without an error as a result, these index slices that they are given, and panic as slices do.
 var indexing = []string{"cluster.CosineDistances", "cluster.FromRows", "cluster.Condensed.At", "cluster.Condensed.Set", "cluster.Groups.Ratios", "cluster.Groups.Set",
 	"cluster.Groups.Split", "cluster.Groups.Take", "cluster.Tree.Cut", "cluster.Tree.CutAt", "compare.Run.Follow", "datasets.Split.Row", "datasets.Split.Truth",
-	"fedkit.Predictions.ClassMeans"}
+	"measure.Predictions.ClassMeans"}
 
 // What is left out: parts of the machinery, which users do not call; what draws PNG, shows or reads the network; calls of functions
 // that runs refuse when they are nil; runs of 2⁶³ rounds and of the conformance suite.
-var leftOut = []string{"flight.InFlight", "xla.Program", "task.Training", "fedkit.Batch", "fedkit.Round", "fedkit.Local.Rate", "fedkit.NewProgram", "fedkit.NewPrograms",
+var leftOut = []string{"flight.InFlight", "xla.Program", "task.Training", "task.Batch", "sim.Clock", "sim.Message", "sim.Times", "sim.Wait", "fedkit.Round", "fedkit.Local.Rate", "fedkit.NewProgram", "fedkit.NewPrograms",
 	"progress.Run", "progress.Watcher", "convex.Problem", "fedtest.Suite", "datasets.Loader", "history.ReadOpen", "history.EndLine", "history.HeadingLine", "history.RecordLine",
 	"chart.Display", "chart.Figure.PNG", "chart.Row.PNG", "chart.Figure.Save", "chart.Row.Save", "chart.Figure.Show", "chart.Row.Show", "table.Table.Show",
 	"notebook.Begin", "notebook.Guard", "notebook.Panic", "notebook.Show", "plot.Show", "chart.Colors"}

@@ -126,8 +126,8 @@ func (e *Engine) block() int {
 // there is room for in a quarter of what training may take, and in a sixteenth of what was free. No score depends on it. It stays the
 // same while a federation is used, so that nothing is compiled again.
 func (e *Engine) blocks(most, examples int) int {
-	room := min(float64(e.width.Memory)/4, e.free/16)
-	return max(1, min(most, int(room)/e.lane(modelsPerBlock, examples)))
+	budget := min(float64(e.width.Memory)/4, e.free/16)
+	return max(1, min(most, int(budget)/e.lane(modelsPerBlock, examples)))
 }
 
 // parallel reports whether a program gains from evaluating several models side by side.

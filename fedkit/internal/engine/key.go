@@ -12,6 +12,7 @@ import (
 func CheckKey(field string, part any) error {
 	v := reflect.ValueOf(part)
 	switch {
+	case !v.IsValid(): // none
 	case v.Kind() == reflect.Pointer:
 		return fault.Invalid(field, fmt.Sprintf("a %T", part), fmt.Sprintf("a %v: a value, not a pointer to one", v.Type().Elem()))
 	case !v.Comparable() || hasPointer(v):

@@ -2,6 +2,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -52,5 +53,22 @@ func Within(path string, err error) error {
 func Recovered(what string, err *error) {
 	if p := recover(); p != nil {
 		*err = Within(what, fmt.Errorf("panic: %w", Panicked(p)))
+	}
+}
+
+// Until does work that is slow for many clients, and returns its error. If ctx is canceled, it returns without waiting for the work.
+func Until(ctx context.Context, work func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		err := errors.New("the work was given up") // by runtime.Goexit
+		defer func() { done <- err }()
+		defer Recovered("", &err)
+		err = work()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -32,8 +32,10 @@ func calls(without ...string) []runtime.Frame {
 }
 
 // own lists the packages whose frames say nothing about a mistake in a strategy.
-var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/rows",
-	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
+var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config",
+	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/holdings", "fedkit.example/fedkit/internal/measure",
+	"fedkit.example/fedkit/internal/nested", "fedkit.example/fedkit/internal/rows", "fedkit.example/fedkit/internal/serving", "fedkit.example/fedkit/internal/task",
+	"fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 
 // line is a line of its own for a call: in a line with colons before it, the notebook kernel GoNB takes other text for a column.
 func line(f runtime.Frame) string {
