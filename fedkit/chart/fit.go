@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Figures fit the cell that they stand in. Vega-Lite can size a single view by its container, but no rows of them. So the
-// widths are given to the Vega specification that it compiles, by the patch that vega-embed takes from usermeta. They are
-// signals, and follow the cell when a side bar opens or the window is resized.
+// Figures fit the cell that they stand in. Vega-Lite can size a single view by its container, but no rows of them. So a specification
+// has the sizes that its figures ask for, and vega-embed, which JupyterLab draws with, takes a patch of the compiled one from usermeta.
+// There, sizes are signals that follow the cell when a side bar opens or the window is resized.
 
 const (
-	spacing = 32  // between figures of a row, in their Vega-Lite form
-	padding = 8   // around them
-	tight   = 150 // a row has fewer columns before its figures get narrower than this
+	spacing  = 32   // between figures of a row
+	padding  = 8    // around them
+	tight    = 150  // a row has fewer columns before its figures get narrower than this
+	wideFont = 1.15 // how much wider letters may be in a browser that has neither Helvetica nor Arial
 )
 
 // room is the width of the cell. A cell that is out of sight has none; the guess is right in JupyterLab with its file browser
@@ -28,114 +30,84 @@ var room = object{
 	}},
 }
 
-// fit lets the figures follow the room.
+// fit lets the figures follow the room. Without the patch, signals have the values of config.params.
 func (s *sheet) fit(spec object) {
-	patch := []any{object{"op": "add", "path": "/signals/-", "value": room}}
-	if len(s.panels) == 1 {
-		spec["params"] = s.ownSize()
-	} else {
-		patch = append(patch, s.columnsAndSizes()...)
+	n, least, most := len(s.panels), 0.0, 0.0
+	for _, p := range s.panels {
+		around := p.around() + spacing
+		least, most = max(least, min(tight, float64(p.Width))+around), max(most, float64(p.Width)+around)
+	}
+	spec["config"].(object)["params"] = []any{
+		object{"name": "room", "value": math.Ceil(float64(s.across())*most) - spacing + 2*padding},
+		object{"name": "columns", "value": float64(s.across())},
+	}
+	columns := fmt.Sprintf("ceil(%d / ceil(%d / clamp(floor((room + %d) / %g), 1, %d)))", n, n, spacing-2*padding, least, s.across())
+	if s.joined() {
+		columns = fmt.Sprint(s.across())
+	}
+	patch := []any{change("add", "/signals/-", room)}
+	if n > 1 {
+		patch = append(patch, change("add", "/signals/-", object{"name": "columns", "update": columns}),
+			change("replace", "/layout/columns", object{"signal": "columns"}))
+	}
+	at := 0 // of a size in the compiled row, which begins with those that all figures have
+	for k := -1; k < n; k++ {
+		for _, dimension := range []string{"width", "height"} {
+			if (n > 1 && s.alike(dimension)) != (k < 0) {
+				continue
+			}
+			i, op, path := max(k, 0), "replace", "/signals/"+strconv.Itoa(at)
+			if n == 1 {
+				op, path = "add", "/signals/-"
+			}
+			if update := s.size(i, dimension); update != "" {
+				patch = append(patch, change(op, path, object{"name": s.signalOf(i, dimension), "update": update}))
+			}
+			at++
+		}
 	}
 	spec["autosize"] = object{"type": "pad", "resize": true}
 	spec["usermeta"] = object{"embedOptions": object{"renderer": "svg", "patch": patch}}
 }
 
-// ownSize is what replaces the size of a figure that stands alone.
-func (s *sheet) ownSize() []any {
-	size := []any{object{"name": "width", "expr": s.width(0)}}
-	if s.panels[0].matrix() {
-		size = append(size, object{"name": "height", "expr": s.height(0)})
-	}
-	return size
+// change is an operation of JSON Patch (RFC 6902).
+func change(op, path string, value object) object {
+	return object{"op": op, "path": path, "value": value}
 }
 
-// columnsAndSizes are the changes to a compiled row.
-func (s *sheet) columnsAndSizes() []any {
-	n, least := len(s.panels), 0.0
-	for _, p := range s.panels {
-		least = max(least, min(tight, float64(p.Width))+p.around())
-	}
-	fits := fmt.Sprintf("clamp(floor((room + %d) / %g), 1, %d)", spacing-2*padding, least+spacing, s.across())
-	if s.joined() {
-		fits = fmt.Sprint(s.across())
-	}
-	patch := []any{
-		object{"op": "add", "path": "/signals/-", "value": signal("columns", fmt.Sprintf("ceil(%d / ceil(%d / %s))", n, n, fits))},
-		object{"op": "replace", "path": "/layout/columns", "value": object{"signal": "columns"}},
-	}
-	for at, size := range s.sizes() {
-		value := signal(s.signalOf(size.panel, "width"), s.width(size.panel))
-		if !size.width {
-			if !s.panels[size.panel].matrix() {
-				continue
-			}
-			value = signal(s.signalOf(size.panel, "height"), s.height(size.panel))
-		}
-		patch = append(patch, object{"op": "replace", "path": fmt.Sprintf("/signals/%d", at), "value": value})
-	}
-	return patch
-}
-
-func signal(name, update string) object { return object{"name": name, "update": update} }
-
-// size is a signal of the compiled specification: a width, or else a height, of a panel or of all of them.
-type size struct {
-	width bool
-	panel int
-}
-
-// sizes lists the signals that a row's specification begins with.
-func (s *sheet) sizes() (all []size) {
-	wide, high := s.alike()
-	if wide {
-		all = append(all, size{true, 0})
-	}
-	if high {
-		all = append(all, size{false, 0})
-	}
-	for i := range s.panels {
-		if !wide {
-			all = append(all, size{true, i})
-		}
-		if !high {
-			all = append(all, size{false, i})
-		}
-	}
-	return all
-}
-
-// alike reports whether all panels have one width, and one height.
-func (s *sheet) alike() (wide, high bool) {
-	first := s.panels[0]
-	return !slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Width != first.Width }),
-		!slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Height != first.Height })
+// alike reports whether all panels have the same width, or height.
+func (s *sheet) alike(dimension string) bool {
+	return !slices.ContainsFunc(s.panels, func(p *panel) bool {
+		return dimension == "width" && p.Width != s.panels[0].Width || dimension == "height" && p.Height != s.panels[0].Height
+	})
 }
 
 // signalOf is the name of the signal that holds a panel's width or height.
 func (s *sheet) signalOf(i int, dimension string) string {
-	wide, high := s.alike()
 	switch {
 	case len(s.panels) == 1:
 		return dimension
-	case dimension == "width" && wide || dimension == "height" && high:
+	case s.alike(dimension):
 		return "child" + strings.ToUpper(dimension[:1]) + dimension[1:]
 	}
 	return fmt.Sprintf("concat_%d_%s", i, dimension)
 }
 
-// width is the expression for a panel's width: its own, or its share of the room.
-func (s *sheet) width(i int) string {
-	p, columns := s.panels[i], "1"
-	if len(s.panels) > 1 {
-		columns = "columns"
+// size is the expression for a panel's width, its own or its share of the room, or for its height if cells keep their shape; "" for none.
+func (s *sheet) size(i int, dimension string) string {
+	p, most := s.panels[i], 0.0
+	if dimension == "height" {
+		if !p.matrix() {
+			return ""
+		}
+		return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
 	}
-	most := 0.0
 	for _, q := range s.panels {
 		if q.Width == p.Width {
 			most = max(most, q.around())
 		}
 	}
-	width := fmt.Sprintf("clamp(floor((room + %d) / %s) - %g, %d, %d)", spacing-2*padding, columns, spacing+most, min(60, p.Width), p.Width)
+	width := fmt.Sprintf("clamp(floor((room + %d) / columns) - %g, %d, %d)", spacing-2*padding, spacing+most, min(60, p.Width), p.Width)
 	if s.joined() {
 		beside := float64(2*padding - spacing)
 		for _, q := range s.panels[:s.across()] {
@@ -147,12 +119,6 @@ func (s *sheet) width(i int) string {
 		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
 	}
 	return width
-}
-
-// height is the expression for the height of a panel whose cells keep their shape.
-func (s *sheet) height(i int) string {
-	p := s.panels[i]
-	return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
 }
 
 // joined reports whether a figure has the rows of the one at its left, but not their names. Such figures stay in their line.
@@ -167,6 +133,21 @@ func (p *panel) matrix() bool {
 
 // around is the width of what stands beside a panel's area.
 func (p *panel) around() float64 {
-	m := p.margins()
-	return math.Ceil(wideFont * float64(m.left+m.right))
+	left := 8.0
+	for _, t := range p.y.ticks {
+		left = max(left, 8+wide(p.y.label(t), 11))
+	}
+	if p.Y.Title != "" && (p.y.beside == 0 || p.column == 0) {
+		left += 22
+	}
+	return math.Ceil(wideFont * (left + p.right()))
+}
+
+// right is the width of what stands at the right of a panel's area.
+func (p *panel) right() float64 {
+	right := max(12, p.endRoom())
+	if last := len(p.x.ticks) - 1; last >= 0 {
+		right = max(right, wide(p.x.label(p.x.ticks[last]), 11)/2+2)
+	}
+	return math.Ceil(right)
 }

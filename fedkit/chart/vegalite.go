@@ -101,8 +101,7 @@ func (s *sheet) view(i int) object {
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	s.separate(view)
 	if p.Title != "" || p.Note != "" {
-		width := fmt.Sprintf("%s + %g", s.signalOf(i, "width"), float64(p.margins().right))
-		title := object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
+		title := object{"text": s.heading(i, p.Title, titleSize), "subtitle": s.heading(i, p.Note, small)}
 		if p.noted { // its room keeps titles in line
 			title["subtitleColor"] = "transparent"
 		}
@@ -344,7 +343,7 @@ func (s *scale) channel(field string) object {
 		axis["labelExpr"] = fmt.Sprintf("%s[round(datum.index * %d)]", expression(labels), len(labels)-1)
 	}
 	if s.Names != nil {
-		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, float64(nameStep)
+		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, nameStep
 		if field == "y" {
 			s.center(axis)
 		}
@@ -373,7 +372,7 @@ func (s *scale) center(axis object) {
 	var lifts []any
 	for _, n := range slices.Sorted(maps.Keys(places)) {
 		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", numerals(places[n]), len(s.ticks)-1)
-		lifts = append(lifts, object{"test": test, "value": -nameStep / 2. * float64(n)})
+		lifts = append(lifts, object{"test": test, "value": -nameStep / 2 * float64(n)})
 	}
 	if lifts != nil {
 		axis["labelOffset"] = object{"condition": lifts, "value": 0.0}
@@ -390,16 +389,20 @@ func (s *sheet) color() object {
 		}
 		longest := 0.0
 		for _, l := range s.legend {
-			longest = max(longest, math.Ceil(wideFont*float64(tickText.Width(l.name))))
+			longest = max(longest, math.Ceil(wideFont*wide(broken(l.name, small, longName), small)))
 		}
 		legend := object{
 			"orient": orient, "symbolType": symbols[s.legend[0].mark],
 			"columns": object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
 		}
-		if longest > tight {
-			legend["labelExpr"] = lines("datum.label", 5.8, width+" - 40")
-		}
 		color["legend"] = legend
+		if longest > tight {
+			names := make([]string, len(s.legend))
+			for i, l := range s.legend {
+				names[i] = broken(table.NoBreak(l.name), small, longName)
+			}
+			legend["labelExpr"] = expression(names) + "[datum.index]"
+		}
 		if len(s.legend) < len(s.order) {
 			names := make([]any, len(s.legend))
 			for i, t := range s.legend {

@@ -64,8 +64,8 @@ func TestAgreement(t *testing.T) {
 	}
 	charttest.Golden(t, "ari", ARI(a, b, c))
 	if !testing.Short() {
-		charttest.Drawn(t, ClusterCount(a, b, c))
-		charttest.Drawn(t, ARI(a, b, c))
+		charttest.Spec(t, ClusterCount(a, b, c))
+		charttest.Spec(t, ARI(a, b, c))
 	}
 }
 

@@ -113,8 +113,9 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 				switch note := part["subtitle"].(type) {
 				case string:
 					said = note
-				case map[string]any: // an expression that breaks it into lines
-					said = strings.Split(note["expr"].(string), "'")[1]
+				case map[string]any: // an expression, which ends with the lines of a wide figure
+					lines := note["expr"].(string)
+					said = strings.Trim(strings.ReplaceAll(lines[strings.LastIndex(lines, " : ")+3:], "', '", " "), "['] ")
 				}
 			})
 			charttest.Spec(t, c.f)

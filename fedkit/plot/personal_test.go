@@ -43,7 +43,6 @@ func TestPersonalCurves(t *testing.T) {
 		}
 	}
 	charttest.Golden(t, "personal", f)
-	charttest.Drawn(t, f)
 
 	// Beside a run without a global model, all are compared by the clients' own.
 	local := scored(historyOf("Local", nan, nan), 1, []float64{0.2, 0.4}, []int{1, 1})
