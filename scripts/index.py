@@ -18,9 +18,10 @@ from html import unescape
 from pathlib import Path
 
 import yaml
-from PIL import Image
+from PIL import Image, ImageOps
 
 from notebook_texts import INDEX, NOTEBOOKS, Known, links, lost, neighbors, read, shown, source
+from run_notebooks import palette
 
 ROWS = Path(__file__).with_suffix(".yaml")
 PICTURES = NOTEBOOKS / "images" / "index"
@@ -87,11 +88,11 @@ def thumbnail(where, number, section, index, alt, to):
 def draw(folder):
     """Makes all thumbnails in a folder."""
     for name, picture in sorted(thumbnails.items()):
-        small = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
-        small.thumbnail((300, 190), Image.Resampling.LANCZOS)
+        large = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+        small = ImageOps.contain(large, (300, 190), Image.Resampling.LANCZOS)
         for colors in 64, 32, 16, 8:
             file = io.BytesIO()
-            small.quantize(colors, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+            small.quantize(palette=palette(large, {}, colors), dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
             if file.tell() <= MAX_PICTURE:
                 break
         Path(folder, name).write_bytes(file.getvalue())

@@ -98,10 +98,26 @@ def picture(spec):
     for scale, colors in (2, 64), (2, 32), (1.5, 32), (1, 32):
         image = large if scale == 2 else large.resize((round(scale * width), round(scale * height)), Image.Resampling.LANCZOS)
         file = io.BytesIO()
-        image.quantize(colors, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+        image.quantize(palette=palette(image, spec, colors), dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         if file.tell() <= PICTURE:
             break
     return file.getvalue(), width, height
+
+
+def palette(image, spec, colors):
+    """Returns as many of the most frequent colors, besides those that the figure names and two tints of each. Others are edges of letters
+    and lines: nobody sees which."""
+    from PIL import Image
+
+    named = [bytes.fromhex(c) for c in dict.fromkeys(["333333", *re.findall(r'"#([0-9a-f]{6})"', json.dumps(spec))])][:48]
+    tints = [tuple(round(255 + share * (v - 255)) for v in c) for c in named for share in (1, 2 / 3, 1 / 3)]
+    frequent = [c for _, c in sorted(image.getcolors(1 << 24), reverse=True)]
+    apart = {}  # Pillow takes colors this near for one
+    for c in [(255, 255, 255), *tints, *frequent]:
+        apart.setdefault(tuple(v >> 3 for v in c), c)
+    of = Image.new("P", (1, 1))
+    of.putpalette([v for c in list(apart.values())[: min(256, len(tints) + colors)] for v in c])
+    return of
 
 
 def texts(nb):
