@@ -75,7 +75,7 @@ func TestMultiples(t *testing.T) {
 	for says, row := range map[string]chart.Row{
 		"plot: facets: no panel given":                 Facets(Accuracy),
 		"skewed: plot: accuracy: no history given":     Facets(Accuracy, Panel{Name: "skewed", Runs: nil}),
-		"b: plot: loss: history 1 is nil: did its run": Facets(Loss, panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
+		"b: plot: loss: history 1 is nil: did its run": Facets(over(compare.Loss), panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
 	} {
 		if err := row.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
@@ -101,7 +101,7 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 	if a, b := domain(row, 0, "x"), domain(row, 1, "x"); a[0] < 2 || a[1] < 6 || b[0] < 1 || b[1] > 1.01 {
 		t.Errorf("%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
 	}
-	row = Facets(RoundTimes, Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
+	row = Facets(over(compare.RoundTime), Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
 	if a, b := domain(row, 0, "y"), domain(row, 1, "y"); a[1] != 60 || b[1] != 100 {
 		t.Errorf("%s %v, %s %v", row[0].Y.Title, a, row[1].Y.Title, b)
 	}
