@@ -30,95 +30,90 @@ var room = object{
 	}},
 }
 
-// fit lets the figures follow the room. Without the patch, signals have the values of config.params.
+// fit lets the figures follow the room: columns is how many stand in a line, and shrink is what their widths are multiplied by. Where
+// nothing takes the patch, both have the values of config.params, config.signals once
+// compiled, and figures the sizes that they ask for.
 func (s *sheet) fit(spec object) {
-	n, least, most := len(s.panels), 0.0, 0.0
-	for _, p := range s.panels {
-		around := p.around() + spacing
-		least, most = max(least, min(tight, float64(p.Width))+around), max(most, float64(p.Width)+around)
+	n, across := len(s.panels), s.across()
+	least, width, around, sums := 0.0, 0.0, 0.0, 0.0 // of panels: the largest, with what stands beside them, and sums over a line
+	for i, p := range s.panels {
+		w, beside := float64(p.Width), p.around()+spacing
+		least, width, around = max(least, min(tight, w)+beside), max(width, w), max(around, beside)
+		if i < across {
+			sums += beside
+		}
+	}
+	free := spacing - 2*padding // what the last column does not need
+	columns := fmt.Sprintf("ceil(%d / ceil(%d / clamp(floor((room + %d) / %g), 1, %d)))", n, n, free, least, across)
+	if s.joined() {
+		columns, around = strconv.Itoa(across), sums/float64(across)
 	}
 	spec["config"].(object)["params"] = []any{
-		object{"name": "room", "value": math.Ceil(float64(s.across())*most) - spacing + 2*padding},
-		object{"name": "columns", "value": float64(s.across())},
+		object{"name": "room", "value": float64(across)*math.Ceil(width+around) - float64(free)},
+		object{"name": "columns", "value": float64(across)}, object{"name": "shrink", "value": 1.0},
 	}
-	columns := fmt.Sprintf("ceil(%d / ceil(%d / clamp(floor((room + %d) / %g), 1, %d)))", n, n, spacing-2*padding, least, s.across())
-	if s.joined() {
-		columns = fmt.Sprint(s.across())
+	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, 1)", free, around, width, round(min(60, width)/width, 3))
+	patch := []any{
+		replace("/config/signals/0", room),
+		replace("/config/signals/1", object{"name": "columns", "update": columns}),
+		replace("/config/signals/2", object{"name": "shrink", "update": shrink}),
 	}
-	patch := []any{change("add", "/signals/-", room)}
 	if n > 1 {
-		patch = append(patch, change("add", "/signals/-", object{"name": "columns", "update": columns}),
-			change("replace", "/layout/columns", object{"signal": "columns"}))
+		patch = append(patch, replace("/layout/columns", object{"signal": "columns"}))
 	}
-	at := 0 // of a size in the compiled row, which begins with those that all figures have
+	var own []any // sizes of a figure that stands alone
+	at := 0       // of a size in the compiled row, which begins with those that all figures have
 	for k := -1; k < n; k++ {
-		for _, dimension := range []string{"width", "height"} {
+		for _, dimension := range []string{"Width", "Height"} {
 			if (n > 1 && s.alike(dimension)) != (k < 0) {
 				continue
 			}
-			i, op, path := max(k, 0), "replace", "/signals/"+strconv.Itoa(at)
-			if n == 1 {
-				op, path = "add", "/signals/-"
+			name := fmt.Sprintf("concat_%d_%s", k, strings.ToLower(dimension))
+			if k < 0 {
+				name = "child" + dimension
 			}
-			if update := s.size(i, dimension); update != "" {
-				patch = append(patch, change(op, path, object{"name": s.signalOf(i, dimension), "update": update}))
+			switch update := s.panels[max(k, 0)].size(dimension); {
+			case update == "":
+			case n == 1:
+				own = append(own, object{"name": strings.ToLower(dimension), "expr": update})
+			default:
+				patch = append(patch, replace("/signals/"+strconv.Itoa(at), object{"name": name, "update": update}))
 			}
 			at++
 		}
+	}
+	if own != nil {
+		spec["params"] = own
 	}
 	spec["autosize"] = object{"type": "pad", "resize": true}
 	spec["usermeta"] = object{"embedOptions": object{"renderer": "svg", "patch": patch}}
 }
 
-// change is an operation of JSON Patch (RFC 6902).
-func change(op, path string, value object) object {
-	return object{"op": op, "path": path, "value": value}
+// replace is an operation of JSON Patch (RFC 6902).
+func replace(path string, value object) object {
+	return object{"op": "replace", "path": path, "value": value}
 }
 
 // alike reports whether all panels have the same width, or height.
 func (s *sheet) alike(dimension string) bool {
 	return !slices.ContainsFunc(s.panels, func(p *panel) bool {
-		return dimension == "width" && p.Width != s.panels[0].Width || dimension == "height" && p.Height != s.panels[0].Height
+		return dimension == "Width" && p.Width != s.panels[0].Width || dimension == "Height" && p.Height != s.panels[0].Height
 	})
 }
 
-// signalOf is the name of the signal that holds a panel's width or height.
-func (s *sheet) signalOf(i int, dimension string) string {
-	switch {
-	case len(s.panels) == 1:
-		return dimension
-	case s.alike(dimension):
-		return "child" + strings.ToUpper(dimension[:1]) + dimension[1:]
-	}
-	return fmt.Sprintf("concat_%d_%s", i, dimension)
-}
-
-// size is the expression for a panel's width, its own or its share of the room, or for its height if cells keep their shape; "" for none.
-func (s *sheet) size(i int, dimension string) string {
-	p, most := s.panels[i], 0.0
-	if dimension == "height" {
-		if !p.matrix() {
-			return ""
-		}
-		return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
-	}
-	for _, q := range s.panels {
-		if q.Width == p.Width {
-			most = max(most, q.around())
-		}
-	}
-	width := fmt.Sprintf("clamp(floor((room + %d) / columns) - %g, %d, %d)", spacing-2*padding, spacing+most, min(60, p.Width), p.Width)
-	if s.joined() {
-		beside := float64(2*padding - spacing)
-		for _, q := range s.panels[:s.across()] {
-			beside += q.around() + spacing
-		}
-		width = fmt.Sprintf("clamp(floor((room - %g) / %d), %d, %d)", beside, s.across(), min(40, p.Width), p.Width)
-	}
+// size is the expression for a panel's width, or for its height if cells keep their shape; "" for none.
+func (p *panel) size(dimension string) string {
+	width := fmt.Sprintf("floor(%d * shrink)", p.Width)
 	if n := int(p.x.hi - p.x.lo); p.matrix() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
-		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
+		width = fmt.Sprintf("%d * max(1, floor(%g * shrink))", n, round(float64(p.Width)/float64(n), 5))
 	}
-	return width
+	switch {
+	case dimension == "Width":
+		return width
+	case p.matrix():
+		return fmt.Sprintf("%s * %g", width, round(float64(p.Height)/float64(p.Width), 5))
+	}
+	return ""
 }
 
 // joined reports whether a figure has the rows of the one at its left, but not their names. Such figures stay in their line.

@@ -53,11 +53,11 @@ func matrix(n int) *Figure {
 
 // A figure alone is as wide as it wants to be, or as the cell has room for. A matrix keeps its shape.
 func TestFiguresFollowTheCell(t *testing.T) {
-	patch := func(f *Figure) string { return fmt.Sprint(f.VegaLite()["usermeta"]) }
-	if got := patch(sized(300, 200)); !strings.Contains(got, "name:width") || !strings.Contains(got, ", 60, 300)") || strings.Contains(got, "height") {
+	params := func(f *Figure) string { return fmt.Sprint(f.VegaLite()["params"]) }
+	if got := params(sized(300, 200)); !strings.Contains(got, "name:width") || !strings.Contains(got, "floor(300 * shrink)") || strings.Contains(got, "height") {
 		t.Error(got)
 	}
-	if got := patch(matrix(8)); !strings.Contains(got, "8 * max(1, floor(") || !strings.Contains(got, "name:height update:width * 1") {
+	if got := params(matrix(8)); !strings.Contains(got, "8 * max(1, floor(20 * shrink))") || !strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height") {
 		t.Error(got)
 	}
 }
@@ -105,7 +105,7 @@ func TestLongNames(t *testing.T) {
 	f.Title = long
 	f.Note = "short"
 	title := f.VegaLite()["title"].(object)
-	if e, ok := title["text"].(object); !ok || !strings.Contains(e["expr"].(string), "width < 504 ? ") || title["subtitle"] != "short" {
+	if e, ok := title["text"].(object); !ok || !strings.Contains(e["expr"].(string), "shrink < 0.98 ? ") || title["subtitle"] != "short" {
 		t.Errorf("%v", title)
 	}
 }

@@ -88,15 +88,14 @@ func broken(words string, size, width float64) string {
 
 // heading is the title or the note of a panel for Vega, in lines about as wide as the panel. One that the room makes narrower has
 // others.
-func (s *sheet) heading(i int, words string, size float64) any {
-	p, before, expr := s.panels[i], "", ""
+func (p *panel) heading(words string, size float64) any {
+	before, expr := "", ""
 	for _, share := range []float64{1. / 3, 2. / 3, 1} {
-		wide := share * float64(p.Width)
-		switch lines := broken(words, size, wide+p.right()); {
+		switch lines := broken(words, size, share*float64(p.Width)+p.right()); {
 		case expr == "":
 			before, expr = lines, quote(lines)
 		case lines != before:
-			before, expr = lines, fmt.Sprintf("%s < %.0f ? %s : %s", s.signalOf(i, "width"), 0.9*wide, expr, quote(lines))
+			before, expr = lines, fmt.Sprintf("shrink < %.2g ? %s : %s", 0.98*share, expr, quote(lines))
 		}
 	}
 	if expr == quote(words) {

@@ -91,17 +91,17 @@ func (s *sheet) view(i int) object {
 		for n < len(p.series) && p.series[n].alike(p.series[k]) {
 			n++
 		}
-		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k), s.signalOf(i, "width")))
+		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k)))
 		k = n
 	}
-	layers = append(layers, s.texts(p, s.signalOf(i, "width"))...)
+	layers = append(layers, s.texts(p)...)
 	if p.ends != nil {
 		layers = append(layers, s.endNames(p))
 	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	s.separate(view)
 	if p.Title != "" || p.Note != "" {
-		title := object{"text": s.heading(i, p.Title, titleSize), "subtitle": s.heading(i, p.Note, small)}
+		title := object{"text": p.heading(p.Title, titleSize), "subtitle": p.heading(p.Note, small)}
 		if p.noted { // its room keeps titles in line
 			title["subtitleColor"] = "transparent"
 		}
@@ -137,7 +137,7 @@ func (s *series) alike(t series) bool {
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
 // which makes them a quarter as long as one JSON object per point.
-func (s *sheet) layer(p *panel, all []series, id, width string) object {
+func (s *sheet) layer(p *panel, all []series, id string) object {
 	first := all[0]
 	encoding := object{
 		"x":       p.x.channel("x"),
@@ -175,7 +175,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 		if first.Size == nil {
 			mark["size"] = side * side
 		} else {
-			largest := object{"expr": fmt.Sprintf("pow(min(1, %s / %d) * %g, 2)", width, p.Width, round5(p.side))}
+			largest := object{"expr": fmt.Sprintf("pow(shrink * %g, 2)", round5(p.side))}
 			encoding["size"] = object{"field": "n", "type": "quantitative",
 				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, largest}}}
 		}
@@ -197,8 +197,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 		wide, high := p.frame()
 		mark := object{"type": "image", "smooth": false}
 		if first.X2 == nil {
-			smaller := fmt.Sprintf("%s / %d * ", width, p.Width)
-			mark["width"], mark["height"] = object{"expr": smaller + fmt.Sprint(round5(wide))}, object{"expr": smaller + fmt.Sprint(round5(high))}
+			mark["width"], mark["height"] = object{"expr": fmt.Sprintf("shrink * %g", round5(wide))}, object{"expr": fmt.Sprintf("shrink * %g", round5(high))}
 		} else {
 			mark["aspect"] = false
 			encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
@@ -218,7 +217,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 }
 
 // texts are the layers of what is written in cells, one for each color, in letters that shrink if the panel gets too narrow for them.
-func (s *sheet) texts(p *panel, width string) (layers []any) {
+func (s *sheet) texts(p *panel) (layers []any) {
 	for _, color := range []color.NRGBA{white, black, ink} {
 		var x, y, words, tips []any
 		for _, t := range p.series {
@@ -232,7 +231,7 @@ func (s *sheet) texts(p *panel, width string) (layers []any) {
 		if words == nil {
 			continue
 		}
-		size := object{"expr": fmt.Sprintf("min(11, 18 * %s / %d)", width, p.Width)}
+		size := object{"expr": "min(11, 18 * shrink)"}
 		mark := object{"type": "text", "color": style{color: color}.paint(), "fontSize": size}
 		if slices.ContainsFunc(words, func(w any) bool { return strings.Contains(w.(string), "\n") }) {
 			mark["lineBreak"] = "\n"
