@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"image/color"
 	"maps"
 	"math"
 	"slices"
@@ -216,35 +215,30 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 	return layer
 }
 
-// texts are the layers of what is written in cells, one for each color, in letters that shrink if the panel gets too narrow for them.
-func (s *sheet) texts(p *panel) (layers []any) {
-	for _, color := range []color.NRGBA{white, black, ink} {
-		var x, y, words, tips []any
-		for _, t := range p.series {
-			for i, word := range t.Text {
-				if s.over(t, i) == color {
-					x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
-					words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
-				}
+// texts is the layer of what is written in cells, in letters that shrink if the panel gets too narrow for them; nil if there is nothing.
+func (s *sheet) texts(p *panel) []any {
+	var x, y, words, tips, colors []any
+	mark := object{"type": "text", "color": object{"expr": "datum.c"}, "fontSize": object{"expr": "min(11, 18 * shrink)"}}
+	for _, t := range p.series {
+		for i, word := range t.Text {
+			x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
+			words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
+			colors = append(colors, style{color: s.over(t, i)}.paint())
+			if strings.Contains(word, "\n") {
+				mark["lineBreak"] = "\n"
 			}
 		}
-		if words == nil {
-			continue
-		}
-		size := object{"expr": "min(11, 18 * shrink)"}
-		mark := object{"type": "text", "color": style{color: color}.paint(), "fontSize": size}
-		if slices.ContainsFunc(words, func(w any) bool { return strings.Contains(w.(string), "\n") }) {
-			mark["lineBreak"] = "\n"
-		}
-		layers = append(layers, object{
-			"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips}}},
-			"transform": []any{object{"flatten": []any{"x", "y", "l", "t"}}},
-			"mark":      mark,
-			"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
-				"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
-		})
 	}
-	return layers
+	if words == nil {
+		return nil
+	}
+	return []any{object{
+		"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips, "c": colors}}},
+		"transform": []any{object{"flatten": []any{"x", "y", "l", "t", "c"}}},
+		"mark":      mark,
+		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
+			"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
+	}}
 }
 
 // picking is a parameter that a click on a name sets, and a second click sets back.
