@@ -101,6 +101,8 @@ def picture(spec):
         image.quantize(palette=palette(image, spec, colors), dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         if file.tell() <= PICTURE:
             break
+    if file.tell() > 4 * PICTURE:
+        raise ValueError(f"{file.tell() // 1000} kB are too much for a notebook")
     return file.getvalue(), width, height
 
 

@@ -61,6 +61,8 @@ class Figures(unittest.TestCase):
         size = good.metadata["image/png"]
         self.assertTrue(560 < size["width"] < 700 and 320 < size["height"] < 500, size)
         self.assertLess(len(good.data["image/png"]), 30_000)
+        with mock.patch.object(run_notebooks, "PICTURE", 1_000), self.assertRaisesRegex(ValueError, "kB are too much"):
+            run_notebooks.picture(spec)
         self.assertEqual(base64.b64decode(good.data["image/png"]), run_notebooks.picture(spec)[0])
 
 
