@@ -18,11 +18,7 @@ type object = map[string]any
 
 // vegaLite returns the sheet as a Vega-Lite specification.
 func (s *sheet) vegaLite() map[string]any {
-	config := s.config()
-	spec := object{"$schema": vegaLiteSchema, "config": config}
-	if len(s.bars) > 0 {
-		maps.Copy(config["legend"].(object), barConfig)
-	}
+	spec := object{"$schema": vegaLiteSchema, "config": config()}
 	s.fit(spec)
 	if len(s.panels) == 1 {
 		maps.Copy(spec, s.view(0))
@@ -37,12 +33,6 @@ func (s *sheet) vegaLite() map[string]any {
 	return spec
 }
 
-// barConfig is how color bars stand: over the legend, with their title before them.
-var barConfig = object{
-	"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
-	"layout": object{"top": object{"direction": "vertical", "anchor": "start"}, "bottom": object{"direction": "vertical", "anchor": "start"}},
-}
-
 // separate lets color bars of several things have scales of their own.
 func (s *sheet) separate(spec object) {
 	if len(s.bars) > 1 {
@@ -53,7 +43,8 @@ func (s *sheet) separate(spec object) {
 // own is the color of the text around the figure, in any theme.
 const own = "currentColor"
 
-func (s *sheet) config() object {
+func config() object {
+	over := object{"direction": "vertical", "anchor": "start"} // color bars stand over the legend
 	return object{
 		"background": "transparent",
 		"font":       "Helvetica, Arial, sans-serif",
@@ -62,6 +53,8 @@ func (s *sheet) config() object {
 		"legend": object{
 			"disable": true, "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
 			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
+			"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
+			"layout": object{"top": over, "bottom": over},
 		},
 		"axis": object{
 			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
