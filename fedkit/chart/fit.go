@@ -44,15 +44,16 @@ func (s *sheet) fit(spec object) {
 		}
 	}
 	free := spacing - 2*padding // what the last column does not need
+	smallest := 60.0
 	columns := fmt.Sprintf("ceil(%d / ceil(%d / clamp(floor((room + %d) / %g), 1, %d)))", n, n, free, least, across)
 	if s.joined() {
-		columns, around = strconv.Itoa(across), sums/float64(across)
+		columns, around, smallest = strconv.Itoa(across), sums/float64(across), 40
 	}
 	spec["config"].(object)["params"] = []any{
 		object{"name": "room", "value": float64(across)*math.Ceil(width+around) - float64(free)},
 		object{"name": "columns", "value": float64(across)}, object{"name": "shrink", "value": 1.0},
 	}
-	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, 1)", free, around, width, round(min(60, width)/width, 3))
+	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, 1)", free, around, width, round(min(smallest, width)/width, 3))
 	patch := []any{
 		replace("/config/signals/0", room),
 		replace("/config/signals/1", object{"name": "columns", "update": columns}),
