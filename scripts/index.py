@@ -9,18 +9,19 @@ number "here" is found in the outputs of the notebook that the row leads to.
 """
 
 import base64
+import io
 import json
 import re
-import subprocess
 import sys
-import tempfile
 from functools import cache
 from html import unescape
 from pathlib import Path
 
 import yaml
+from PIL import Image, ImageOps
 
-from notebook_texts import INDEX, NOTEBOOKS, ROOT, Known, links, lost, neighbors, read, shown, source
+from notebook_texts import INDEX, NOTEBOOKS, Known, links, lost, neighbors, read, shown, source
+from run_notebooks import palette
 
 ROWS = Path(__file__).with_suffix(".yaml")
 PICTURES = NOTEBOOKS / "images" / "index"
@@ -86,12 +87,15 @@ def thumbnail(where, number, section, index, alt, to):
 
 def draw(folder):
     """Makes all thumbnails in a folder."""
-    with tempfile.TemporaryDirectory() as large:
-        pairs = []
-        for name, picture in sorted(thumbnails.items()):
-            Path(large, name).write_bytes(base64.b64decode(picture))
-            pairs += [str(Path(large, name)), str(Path(folder, name))]
-        subprocess.run(["go", "run", "./scripts/thumbnails", *pairs], cwd=ROOT, check=True)
+    for name, picture in sorted(thumbnails.items()):
+        large = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+        small = ImageOps.contain(large, (300, 190), Image.Resampling.LANCZOS)
+        for colors in 64, 32, 16, 8:
+            file = io.BytesIO()
+            small.quantize(palette=palette(large, {}, colors), dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+            if file.tell() <= MAX_PICTURE:
+                break
+        Path(folder, name).write_bytes(file.getvalue())
 
 
 # Cards

@@ -7,7 +7,9 @@ most, since a notebook alone leaves processors idle. In place they go one by one
 """
 
 import argparse
+import base64
 import contextlib
+import io
 import json
 import os
 import re
@@ -30,12 +32,16 @@ import locks
 import unchanged
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "fedkit" / "chart"))
+import convert  # noqa: E402
+
 NOTEBOOKS = ROOT / "notebooks"
 COPIES = ROOT / ".venv" / "check"  # each check has a folder of its own there
 MAX_BYTES = 600_000
 MAX_SECONDS = 45  # that a notebook takes alone. Only a warning, because the machine may be busy.
 BESIDE = 1.5  # times as long that it takes beside others: 1.4 to 1.6 on two processors
 CHART_ERROR = "chart error: "  # what a cell prints on stderr instead of a chart
+PICTURE = 45_000  # bytes that a figure's PNG may have before it gets fewer colors, and then fewer pixels
 KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
 
 kernels = set()  # process IDs of those at work
@@ -64,6 +70,56 @@ def strip(nb):
     nb.metadata.get("language_info", {}).pop("version", None)
     for cell in nb.cells:
         cell.metadata.pop("execution", None)
+
+
+def draw(nb, say):
+    """Adds PNGs to the figures, for where notebooks are only shown. A figure without one says why."""
+    for i, cell in enumerate((c for c in nb.cells if c.cell_type == "code" and c.source.strip()), 1):
+        for out in cell.get("outputs", []):
+            spec = out.get("data", {}).get("application/vnd.vegalite.v5+json")
+            if spec:
+                try:
+                    file, width, height = picture(spec)
+                except Exception as e:  # without vl-convert, or whatever it does not draw
+                    why = f"no PNG of this figure: {(str(e).strip() or type(e).__name__).splitlines()[0]}"
+                    say(f"cell {i}: {why}")
+                    out.data["text/plain"] = f"{out.data.get('text/plain', '')}\n({why})"
+                    continue
+                out.data["image/png"] = base64.b64encode(file).decode()
+                out.metadata["image/png"] = {"width": width, "height": height}
+
+
+def picture(spec):
+    """Returns a figure as the bytes of a PNG, with few colors, and its width and height in CSS pixels."""
+    from PIL import Image
+
+    large = Image.open(io.BytesIO(convert.draw(spec, "png"))).convert("RGB")
+    width, height = (round(n / 2) for n in large.size)
+    for scale, colors in (2, 64), (2, 32), (1.5, 32), (1, 32):
+        image = large if scale == 2 else large.resize((round(scale * width), round(scale * height)), Image.Resampling.LANCZOS)
+        file = io.BytesIO()
+        image.quantize(palette=palette(image, spec, colors), dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+        if file.tell() <= PICTURE:
+            break
+    if file.tell() > 4 * PICTURE:
+        raise ValueError(f"{file.tell() // 1000} kB are too much for a notebook")
+    return file.getvalue(), width, height
+
+
+def palette(image, spec, colors):
+    """Returns as many of the most frequent colors, besides those that the figure names and two tints of each. Others are edges of letters
+    and lines: nobody sees which."""
+    from PIL import Image
+
+    named = [bytes.fromhex(c) for c in dict.fromkeys(["333333", *re.findall(r'"#([0-9a-f]{6})"', json.dumps(spec))])][:48]
+    tints = [tuple(round(255 + share * (v - 255)) for v in c) for c in named for share in (1, 2 / 3, 1 / 3)]
+    frequent = [c for _, c in sorted(image.getcolors(1 << 24), reverse=True)]
+    apart = {}  # Pillow takes colors this near for one
+    for c in [(255, 255, 255), *tints, *frequent]:
+        apart.setdefault(tuple(v >> 3 for v in c), c)
+    of = Image.new("P", (1, 1))
+    of.putpalette([v for c in list(apart.values())[: min(256, len(tints) + colors)] for v in c])
+    return of
 
 
 def texts(nb):
@@ -142,8 +198,8 @@ def write(nb, path):
     os.replace(part, path)
 
 
-def run(path, timeout):
-    """Executes one notebook in place. Returns what went wrong, or None, and the seconds that processors worked, by cell."""
+def run(path, timeout, pictures=False):
+    """Executes one notebook in place, and draws its figures if asked to. Returns what went wrong, or None, and the seconds that processors worked, by cell."""
     worked = {}
 
     def begin(**_):
@@ -188,6 +244,8 @@ def run(path, timeout):
             kernels.discard(client.km and client.km.provisioner and client.km.provisioner.pid)
         log.close()
         strip(nb)
+        if pictures:
+            draw(nb, lambda why: print(f"     {path.name}, {why}", flush=True))
         if problem is None:
             problem = next(flaws(nb, len(text(nb).encode()), machine_paths(tmp)), None)
     if problem is None:
@@ -275,7 +333,7 @@ def execute(paths, place, args):
 
     def one(path):
         begin = time.monotonic()
-        problem, worked = check(path, keys[path], place, args) if args.check else run(path, args.timeout)
+        problem, worked = check(path, keys[path], place, args) if args.check else run(path, args.timeout, pictures=True)
         return path, problem, time.monotonic() - begin, worked
 
     failed, slow = False, []

@@ -1,5 +1,8 @@
-"""Tests that a run of notebooks ends when it is told to, with all that it has started, and that checks at the same time keep apart."""
+"""Tests that a run of notebooks ends when it is told to, with all that it has started, that checks at the same time keep apart, and
+that figures have pictures."""
 
+import base64
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +15,7 @@ from unittest import mock
 
 import nbformat
 import psutil
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 import locks
 import run_notebooks
@@ -44,6 +47,23 @@ class Runs(unittest.TestCase):
                 self.assertEqual((128 + number, ""), (p.returncode, said))
                 self.assertEqual([], psutil.wait_procs(started, timeout=300)[1])
                 self.assertEqual(["begun", "endless.ipynb"], sorted(os.listdir(folder)))
+
+
+class Figures(unittest.TestCase):
+    def test_figures_get_pictures_or_say_why_not(self):
+        spec = json.loads(Path(run_notebooks.ROOT, "fedkit/chart/testdata/log.json").read_text())
+        outputs = [new_output("display_data", {"application/vnd.vegalite.v5+json": s, "text/plain": "f"}) for s in (spec, {**spec, "layer": 3})]
+        nb, said = new_notebook(cells=[new_code_cell("f.Show()", outputs=outputs)]), []
+        run_notebooks.draw(nb, said.append)
+        good, bad = nb.cells[0].outputs
+        self.assertEqual([f"cell 1: {bad.data['text/plain'][3:-1]}"], said)
+        self.assertTrue(bad.data["text/plain"].startswith("f\n(no PNG of this figure: ") and "image/png" not in bad.data, bad.data["text/plain"])
+        size = good.metadata["image/png"]
+        self.assertTrue(560 < size["width"] < 700 and 320 < size["height"] < 500, size)
+        self.assertLess(len(good.data["image/png"]), 30_000)
+        with mock.patch.object(run_notebooks, "PICTURE", 1_000), self.assertRaisesRegex(ValueError, "kB are too much"):
+            run_notebooks.picture(spec)
+        self.assertEqual(base64.b64decode(good.data["image/png"]), run_notebooks.picture(spec)[0])
 
 
 HOLDS = """

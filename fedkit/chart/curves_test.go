@@ -21,7 +21,6 @@ func TestCurves(t *testing.T) {
 		t.Errorf("the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
 	}
 	charttest.Golden(t, "curves", f)
-	charttest.Drawn(t, f)
 }
 
 func TestAxesOfCurves(t *testing.T) {

@@ -2,14 +2,24 @@ package chart
 
 import (
 	"cmp"
+	_ "embed"
 	"io"
 	"os"
+	"strings"
 
 	_ "fedkit.example/fedkit/gonb" // shows what is sent to the notebook
 	"fedkit.example/fedkit/internal/display"
 )
 
 const mimeVegaLite = "application/vnd.vegalite.v5+json"
+
+//go:embed embed.css
+var css string
+
+// embedStyle is how JupyterLab styles figures, in place of vega-embed's own style, which knows one theme only and makes
+// figures as wide as they like: tooltips and the menu have the theme's colors, and no figure is wider than its cell. A page
+// has the style of the first figure that it shows.
+var embedStyle = strings.ReplaceAll(css, "\n", "")
 
 // InNotebook reports whether charts are drawn in a notebook, because GoNB runs the program.
 func InNotebook() bool { return display.InNotebook() }
@@ -22,8 +32,8 @@ type Display struct {
 	output display.Output
 }
 
-// Show draws the row in place of what the display has shown before. Only the final drawing of a row has a PNG, which
-// takes some 50 ms. Outside a notebook the final one is written to its file, and the others are ignored.
+// Show draws the row in place of what the display has shown before. Outside a notebook the final drawing of it is written to
+// its file, and the others are ignored.
 func (d *Display) Show(r Row, final bool) error {
 	return r.draw(func(s *sheet) error {
 		if s.draft = !final; s.draft {
@@ -31,11 +41,8 @@ func (d *Display) Show(r Row, final bool) error {
 		}
 		switch {
 		case InNotebook():
-			forms, metadata, err := s.forms(final)
-			if err != nil {
-				return err
-			}
-			return d.output.Send(forms, metadata, final)
+			return d.output.Send(object{mimeVegaLite: s.vegaLite(), "text/plain": s.text()},
+				object{mimeVegaLite: object{"embed_options": object{"defaultStyle": embedStyle}}}, final)
 		case final:
 			return s.write(cmp.Or[io.Writer](d.Log, os.Stdout))
 		}
@@ -46,15 +53,3 @@ func (d *Display) Show(r Row, final bool) error {
 // Text shows plain text in place of what the display has shown before; outside a notebook it does nothing. Final says
 // that no more will come, so that the program may end as soon as Text returns.
 func (d *Display) Text(text string, final bool) error { return d.output.Text(text, final) }
-
-// forms returns the sheet in all its forms, by MIME type.
-func (s *sheet) forms(withPNG bool) (forms, metadata object, err error) {
-	forms = object{mimeVegaLite: s.vegaLite(), "text/plain": s.text()}
-	metadata = object{mimeVegaLite: object{"embed_options": object{"defaultStyle": embedStyle}}}
-	if withPNG {
-		width, height := s.size()
-		metadata["image/png"] = object{"width": width, "height": height}
-		forms["image/png"], err = s.png()
-	}
-	return forms, metadata, err
-}

@@ -9,11 +9,11 @@
 //
 //	chart.Row{f, g}.Show() // side by side, with one legend
 //
-// In a notebook every figure is one output with three forms: Vega-Lite 5 (interactive in JupyterLab: tooltips, and a click on a
-// name, in the legend or at the end of a line, picks out a series, until the next click on it), PNG (wherever
-// notebooks are only shown) and a line of text. In JupyterLab figures fit the cell, and have the colors of the theme. Outside a notebook the same call writes a PNG file and
-// says where; see Dir.
+// In a notebook every figure is one output: a Vega-Lite 5 specification (interactive in JupyterLab: tooltips, and a click on a
+// name, in the legend or at the end of a line, picks out a series, until the next click on it) and a line of text. In JupyterLab
+// figures fit the cell, and have the colors of the theme; it adds a PNG, which is shown where notebooks are only read. Outside a
+// notebook the same call writes an HTML file and says where; see Dir. Row.Save writes other files.
 //
 // A chart that cannot be drawn carries the error. Show displays it in the chart's place and on standard error, in a
-// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them.
+// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls Save, which returns them.
 package chart

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // At the ends of lines stand the names of at most so many, at least nameStep from each other, and at most nearEnd from the line.
@@ -37,7 +35,7 @@ func (s *sheet) nameEnds() {
 			if t.Name != l.name {
 				continue
 			}
-			if t.Mark != Line || tickText.Width(l.name) > 0.35*vg.Length(p.Width) {
+			if t.Mark != Line || wide(l.name, 11) > 0.35*float64(p.Width) {
 				return
 			}
 			last := p.x.norm(t.X[len(t.X)-1])
@@ -89,20 +87,11 @@ func (s *scale) at(norm float64) float64 {
 }
 
 // endRoom is what names at the ends of lines take beside the figure.
-func (p *panel) endRoom() (wide vg.Length) {
+func (p *panel) endRoom() (room float64) {
 	for _, e := range p.ends {
-		beyond := vg.Length((p.x.norm(e.x)-1)*float64(p.Width)) + endGap
-		wide = max(wide, vg.Length(math.Ceil(float64(beyond+tickText.Width(e.name)+2))))
+		room = max(room, (p.x.norm(e.x)-1)*float64(p.Width)+endGap+wide(e.name, 11)+2)
 	}
-	return wide
-}
-
-func (b brush) ends() {
-	for _, e := range b.panel.ends {
-		name, at := tickText, b.at(e.x, e.y)
-		name.Color = e.color
-		b.FillText(name, vg.Point{X: at.X + endGap, Y: at.Y - 4}, e.name)
-	}
+	return room
 }
 
 // endNames is the layer of the names. A click on one picks its line out.

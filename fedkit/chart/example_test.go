@@ -39,7 +39,7 @@ func ExampleHistogram() {
 	// 25.0 % to 30.0 %: 2
 }
 
-// Outside a notebook Show writes a PNG file and says where.
+// Outside a notebook Show writes an HTML file and says where.
 func ExampleFigure_Show() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -57,7 +57,7 @@ func ExampleFigure_Show() {
 		fmt.Println(err)
 	}
 	// Output:
-	// wrote time-to-accuracy.png
+	// wrote time-to-accuracy.html
 }
 
 type relative struct{ dir string }

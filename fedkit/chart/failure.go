@@ -15,7 +15,7 @@ var (
 	errArrow = errors.New("an arrow of a diagram does not lead from one of its boxes to another")
 )
 
-// Failed returns a figure that carries the error: Show displays it, and Err, PNG and Save return it.
+// Failed returns a figure that carries the error: Show displays it, and Err and Save return it.
 func Failed(err error) *Figure { return &Figure{err: err} }
 
 // Make returns the figure that build fills in. If build fails or panics, the figure carries the error, with what before

@@ -4,7 +4,7 @@ import "image"
 
 // Figure is a chart with two axes and any number of series. Its zero value is an empty figure, which cannot be drawn.
 type Figure struct {
-	Name  string // of the PNG file, without ".png"; made from Title unless set
+	Name  string // of the file, without ".html"; made from Title unless set
 	Title string // above the figure; default none
 	Note  string // small print under the title: how to read the figure
 
@@ -98,9 +98,6 @@ func (f *Figure) Show() { Row{f}.Show() }
 
 // Err returns why the figure cannot be drawn, nil if it can.
 func (f *Figure) Err() error { return Row{f}.Err() }
-
-// PNG returns the figure as a PNG image; see Row.PNG.
-func (f *Figure) PNG() ([]byte, error) { return Row{f}.PNG() }
 
 // VegaLite returns the figure as a Vega-Lite 5 specification; see Row.VegaLite.
 func (f *Figure) VegaLite() map[string]any { return Row{f}.VegaLite() }

@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Figures fit the cell that they stand in. Vega-Lite can size a single view by its container, but no rows of them. So the
-// widths are given to the Vega specification that it compiles, by the patch that vega-embed takes from usermeta. They are
-// signals, and follow the cell when a side bar opens or the window is resized.
+// Figures fit the cell that they stand in. Vega-Lite can size a single view by its container, but no rows of them. So a specification
+// has the sizes that its figures ask for, and vega-embed, which JupyterLab draws with, takes a patch of the compiled one from usermeta.
+// There, sizes are signals that follow the cell when a side bar opens or the window is resized.
 
 const (
-	spacing = 32  // between figures of a row, in their Vega-Lite form
-	padding = 8   // around them
-	tight   = 150 // a row has fewer columns before its figures get narrower than this
+	spacing  = 32   // between figures of a row
+	padding  = 8    // around them
+	tight    = 150  // a row has fewer columns before its figures get narrower than this
+	wideFont = 1.15 // how much wider letters may be in a browser that has neither Helvetica nor Arial
 )
 
 // room is the width of the cell. A cell that is out of sight has none; the guess is right in JupyterLab with its file browser
@@ -28,131 +30,91 @@ var room = object{
 	}},
 }
 
-// fit lets the figures follow the room.
+// fit lets the figures follow the room: columns is how many stand in a line, and shrink is what their widths are multiplied by. Where
+// nothing takes the patch, both have the values of config.params, config.signals once
+// compiled, and figures the sizes that they ask for.
 func (s *sheet) fit(spec object) {
-	patch := []any{object{"op": "add", "path": "/signals/-", "value": room}}
-	if len(s.panels) == 1 {
-		spec["params"] = s.ownSize()
-	} else {
-		patch = append(patch, s.columnsAndSizes()...)
+	n, across := len(s.panels), s.across()
+	least, width, around, sums := 0.0, 0.0, 0.0, 0.0 // of panels: the largest, with what stands beside them, and sums over a line
+	for i, p := range s.panels {
+		w, beside := float64(p.Width), p.around()+spacing
+		least, width, around = max(least, min(tight, w)+beside), max(width, w), max(around, beside)
+		if i < across {
+			sums += beside
+		}
+	}
+	free := spacing - 2*padding // what the last column does not need
+	smallest := 60.0
+	columns := fmt.Sprintf("ceil(%d / ceil(%d / clamp(floor((room + %d) / %g), 1, %d)))", n, n, free, least, across)
+	if s.joined() {
+		columns, around, smallest = strconv.Itoa(across), sums/float64(across), 40
+	}
+	spec["config"].(object)["params"] = []any{
+		object{"name": "room", "value": float64(across)*math.Ceil(width+around) - float64(free)},
+		object{"name": "columns", "value": float64(across)}, object{"name": "shrink", "value": 1.0},
+	}
+	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, 1)", free, around, width, round(min(smallest, width)/width, 3))
+	patch := []any{
+		replace("/config/signals/0", room),
+		replace("/config/signals/1", object{"name": "columns", "update": columns}),
+		replace("/config/signals/2", object{"name": "shrink", "update": shrink}),
+	}
+	if n > 1 {
+		patch = append(patch, replace("/layout/columns", object{"signal": "columns"}))
+	}
+	var own []any // sizes of a figure that stands alone
+	at := 0       // of a size in the compiled row, which begins with those that all figures have
+	for k := -1; k < n; k++ {
+		for _, dimension := range []string{"Width", "Height"} {
+			if (n > 1 && s.alike(dimension)) != (k < 0) {
+				continue
+			}
+			name := fmt.Sprintf("concat_%d_%s", k, strings.ToLower(dimension))
+			if k < 0 {
+				name = "child" + dimension
+			}
+			switch update := s.panels[max(k, 0)].size(dimension); {
+			case update == "":
+			case n == 1:
+				own = append(own, object{"name": strings.ToLower(dimension), "expr": update})
+			default:
+				patch = append(patch, replace("/signals/"+strconv.Itoa(at), object{"name": name, "update": update}))
+			}
+			at++
+		}
+	}
+	if own != nil {
+		spec["params"] = own
 	}
 	spec["autosize"] = object{"type": "pad", "resize": true}
 	spec["usermeta"] = object{"embedOptions": object{"renderer": "svg", "patch": patch}}
 }
 
-// ownSize is what replaces the size of a figure that stands alone.
-func (s *sheet) ownSize() []any {
-	size := []any{object{"name": "width", "expr": s.width(0)}}
-	if s.panels[0].matrix() {
-		size = append(size, object{"name": "height", "expr": s.height(0)})
-	}
-	return size
+// replace is an operation of JSON Patch (RFC 6902).
+func replace(path string, value object) object {
+	return object{"op": "replace", "path": path, "value": value}
 }
 
-// columnsAndSizes are the changes to a compiled row.
-func (s *sheet) columnsAndSizes() []any {
-	n, least := len(s.panels), 0.0
-	for _, p := range s.panels {
-		least = max(least, min(tight, float64(p.Width))+p.around())
-	}
-	fits := fmt.Sprintf("clamp(floor((room + %d) / %g), 1, %d)", spacing-2*padding, least+spacing, s.across())
-	if s.joined() {
-		fits = fmt.Sprint(s.across())
-	}
-	patch := []any{
-		object{"op": "add", "path": "/signals/-", "value": signal("columns", fmt.Sprintf("ceil(%d / ceil(%d / %s))", n, n, fits))},
-		object{"op": "replace", "path": "/layout/columns", "value": object{"signal": "columns"}},
-	}
-	for at, size := range s.sizes() {
-		value := signal(s.signalOf(size.panel, "width"), s.width(size.panel))
-		if !size.width {
-			if !s.panels[size.panel].matrix() {
-				continue
-			}
-			value = signal(s.signalOf(size.panel, "height"), s.height(size.panel))
-		}
-		patch = append(patch, object{"op": "replace", "path": fmt.Sprintf("/signals/%d", at), "value": value})
-	}
-	return patch
+// alike reports whether all panels have the same width, or height.
+func (s *sheet) alike(dimension string) bool {
+	return !slices.ContainsFunc(s.panels, func(p *panel) bool {
+		return dimension == "Width" && p.Width != s.panels[0].Width || dimension == "Height" && p.Height != s.panels[0].Height
+	})
 }
 
-func signal(name, update string) object { return object{"name": name, "update": update} }
-
-// size is a signal of the compiled specification: a width, or else a height, of a panel or of all of them.
-type size struct {
-	width bool
-	panel int
-}
-
-// sizes lists the signals that a row's specification begins with.
-func (s *sheet) sizes() (all []size) {
-	wide, high := s.alike()
-	if wide {
-		all = append(all, size{true, 0})
-	}
-	if high {
-		all = append(all, size{false, 0})
-	}
-	for i := range s.panels {
-		if !wide {
-			all = append(all, size{true, i})
-		}
-		if !high {
-			all = append(all, size{false, i})
-		}
-	}
-	return all
-}
-
-// alike reports whether all panels have one width, and one height.
-func (s *sheet) alike() (wide, high bool) {
-	first := s.panels[0]
-	return !slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Width != first.Width }),
-		!slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Height != first.Height })
-}
-
-// signalOf is the name of the signal that holds a panel's width or height.
-func (s *sheet) signalOf(i int, dimension string) string {
-	wide, high := s.alike()
-	switch {
-	case len(s.panels) == 1:
-		return dimension
-	case dimension == "width" && wide || dimension == "height" && high:
-		return "child" + strings.ToUpper(dimension[:1]) + dimension[1:]
-	}
-	return fmt.Sprintf("concat_%d_%s", i, dimension)
-}
-
-// width is the expression for a panel's width: its own, or its share of the room.
-func (s *sheet) width(i int) string {
-	p, columns := s.panels[i], "1"
-	if len(s.panels) > 1 {
-		columns = "columns"
-	}
-	most := 0.0
-	for _, q := range s.panels {
-		if q.Width == p.Width {
-			most = max(most, q.around())
-		}
-	}
-	width := fmt.Sprintf("clamp(floor((room + %d) / %s) - %g, %d, %d)", spacing-2*padding, columns, spacing+most, min(60, p.Width), p.Width)
-	if s.joined() {
-		beside := float64(2*padding - spacing)
-		for _, q := range s.panels[:s.across()] {
-			beside += q.around() + spacing
-		}
-		width = fmt.Sprintf("clamp(floor((room - %g) / %d), %d, %d)", beside, s.across(), min(40, p.Width), p.Width)
-	}
+// size is the expression for a panel's width, or for its height if cells keep their shape; "" for none.
+func (p *panel) size(dimension string) string {
+	width := fmt.Sprintf("floor(%d * shrink)", p.Width)
 	if n := int(p.x.hi - p.x.lo); p.matrix() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
-		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
+		width = fmt.Sprintf("%d * max(1, floor(%g * shrink))", n, round(float64(p.Width)/float64(n), 5))
 	}
-	return width
-}
-
-// height is the expression for the height of a panel whose cells keep their shape.
-func (s *sheet) height(i int) string {
-	p := s.panels[i]
-	return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
+	switch {
+	case dimension == "Width":
+		return width
+	case p.matrix():
+		return fmt.Sprintf("%s * %g", width, round(float64(p.Height)/float64(p.Width), 5))
+	}
+	return ""
 }
 
 // joined reports whether a figure has the rows of the one at its left, but not their names. Such figures stay in their line.
@@ -167,6 +129,21 @@ func (p *panel) matrix() bool {
 
 // around is the width of what stands beside a panel's area.
 func (p *panel) around() float64 {
-	m := p.margins()
-	return math.Ceil(wideFont * float64(m.left+m.right))
+	left := 8.0
+	for _, t := range p.y.ticks {
+		left = max(left, 8+wide(p.y.label(t), 11))
+	}
+	if p.Y.Title != "" && (p.y.beside == 0 || p.column == 0) {
+		left += 22
+	}
+	return math.Ceil(wideFont * (left + p.right()))
+}
+
+// right is the width of what stands at the right of a panel's area.
+func (p *panel) right() float64 {
+	right := max(12, p.endRoom())
+	if last := len(p.x.ticks) - 1; last >= 0 {
+		right = max(right, wide(p.x.label(p.x.ticks[last]), 11)/2+2)
+	}
+	return math.Ceil(right)
 }

@@ -6,9 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"math"
-
-	"golang.org/x/image/draw"
 )
 
 // frame is the room of an image in the figure, in CSS pixels.
@@ -43,15 +40,5 @@ func indexed(img image.Image) image.Image {
 		}
 		out.Pix[i] = k
 	}
-	return out
-}
-
-// enlarged repeats the pixels of an image until it has about this many in a row, so that the canvas, which smooths what it
-// enlarges, leaves them square.
-func enlarged(img image.Image, pixels float64) image.Image {
-	size := img.Bounds().Size()
-	k := max(1, int(math.Ceil(pixels/float64(max(size.X, size.Y)))))
-	out := image.NewRGBA(image.Rect(0, 0, k*size.X, k*size.Y))
-	draw.NearestNeighbor.Scale(out, out.Bounds(), img, img.Bounds(), draw.Src, nil)
 	return out
 }

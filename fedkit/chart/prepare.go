@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Sizes in CSS pixels, and opacities, that both forms share.
+// Sizes in CSS pixels, and opacities.
 const (
 	lineWidth    = 2.0
 	thinWidth    = 1.0
@@ -22,14 +22,13 @@ const (
 	otherwise    = 0.1 // opacity of what the legend has not picked out
 	dotSide      = 6.0 // diameter of a dot without a size
 	thinSide     = 4.5 // the same of a thin series
-	mostNames    = 100 // in a legend; the picture of more is not sharp
+	mostNames    = 100 // in a legend
 	fewPoints    = 10  // lines with no more points than this show them
 )
 
 var targetDash = []float64{4, 4}
 
-// sheet is a row made ready for drawing: finite and thinned-out points, ranges, ticks and colors chosen. Both forms,
-// Vega-Lite and PNG, are drawn from it and so show the same.
+// sheet is a row made ready for drawing: finite and thinned-out points, ranges, ticks and colors chosen.
 type sheet struct {
 	name   string
 	panels []*panel
@@ -47,7 +46,7 @@ type panel struct {
 	series []series
 	most   float64 // the largest Size of its dots, and of all panels with dots that count the same
 	side   float64 // the diameter of that dot: about what keeps two neighbors apart
-	column int     // in its line of the PNG
+	column int     // in its line
 	noted  bool    // the first figure has the same note
 	ends   []end   // names of its lines, in place of the legend
 }
@@ -189,7 +188,10 @@ func (s *sheet) columns() int {
 func (f *Figure) prepare(points int) (*panel, error) {
 	own := *f
 	own.Title, own.Note, own.X.Title, own.Y.Title = table.NoBreak(f.Title), table.NoBreak(f.Note), table.NoBreak(f.X.Title), table.NoBreak(f.Y.Title)
-	own.X.Names, own.Y.Names = allBound(f.X.Names), broken(allBound(f.Y.Names), tickText, 160)
+	own.X.Names, own.Y.Names = allBound(f.X.Names), allBound(f.Y.Names)
+	for i, name := range own.Y.Names {
+		own.Y.Names[i] = broken(name, small, 160)
+	}
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
 	if most := 1 << 14; max(p.Width, p.Height) > most {

@@ -1,13 +1,6 @@
 package chart
 
-import (
-	"encoding/json"
-	"fmt"
-	"path/filepath"
-	"strings"
-
-	"fedkit.example/fedkit/internal/display"
-)
+import "fedkit.example/fedkit/internal/display"
 
 // Row is several figures side by side in one output, with one legend: accuracy and loss, say. What is of
 // the same has one color, axes of one title have one range, and values of one thing have one scale. More than four, or more than
@@ -15,7 +8,7 @@ import (
 // be drawn if one of its figures cannot.
 type Row []*Figure
 
-// Show draws the row as one output of the notebook cell. Outside a notebook it writes the PNG file into Dir and prints
+// Show draws the row as one output of the notebook cell. Outside a notebook it writes an HTML file into Dir and prints
 // one line that says where. If the row cannot be drawn, its error is shown instead.
 func (r Row) Show() {
 	var d Display
@@ -26,13 +19,6 @@ func (r Row) Show() {
 // one without a single point to draw.
 func (r Row) Err() error { return r.draw(func(*sheet) error { return nil }) }
 
-// PNG returns the row as a PNG image, with two pixels for each CSS pixel. A file larger than 45 kB is written again with
-// fewer colors, and then with fewer pixels, but never with less than one pixel for each CSS pixel.
-func (r Row) PNG() (png []byte, err error) {
-	err = r.draw(func(s *sheet) (err error) { png, err = s.png(); return err })
-	return png, err
-}
-
 // VegaLite returns the row as a Vega-Lite 5 specification made of maps, slices, strings, booleans and finite float64
 // only, so that both encoding/json and GoNB's encoding/gob take it; nil if the row cannot be drawn.
 func (r Row) VegaLite() (spec map[string]any) {
@@ -40,23 +26,11 @@ func (r Row) VegaLite() (spec map[string]any) {
 	return spec
 }
 
-// Save writes the row to a file: ".png" for an image, ".json" for the Vega-Lite specification. The file is written atomically.
+// Save writes the row to a file, atomically: ".html" for a page that draws it with the scripts of Vega, ".json" for the Vega-Lite
+// specification, ".png" (two pixels for each CSS pixel) or ".svg" for a picture on white. Pictures need Python with vl-convert
+// (pip install vl-convert-python): that of the variable FEDKIT_PYTHON, else python3. The kernel has one.
 func (r Row) Save(path string) error {
-	return r.draw(func(s *sheet) (err error) {
-		var data []byte
-		switch ext := strings.ToLower(filepath.Ext(path)); ext {
-		case ".png":
-			data, err = s.png()
-		case ".json":
-			data, err = json.MarshalIndent(s.vegaLite(), "", " ")
-		default:
-			err = fmt.Errorf("chart: %s: a figure is saved as .png or .json, not %q", path, ext)
-		}
-		if err != nil {
-			return err
-		}
-		return writeFile(path, data)
-	})
+	return r.draw(func(s *sheet) error { return s.save(path) })
 }
 
 // draw makes the row ready and hands it to paint.

@@ -259,3 +259,5 @@ func scientific(v float64, powers bool) string {
 
 // lengthy reports whether it takes too many digits to write a positive number as it is.
 func lengthy(v float64) bool { return v < 1e-3 || v >= 1e5 }
+
+var superscripts = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")

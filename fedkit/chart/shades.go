@@ -114,7 +114,7 @@ func (s *sheet) fill(b *bar) object {
 	return object{"field": "v", "type": "quantitative", "title": b.of,
 		"scale": object{"domain": list(stops), "range": colors, "interpolate": "rgb"},
 		"legend": object{
-			"orient": orient, "direction": "horizontal", "gradientLength": float64(barLength), "gradientThickness": float64(barHeight),
+			"orient": orient, "direction": "horizontal", "gradientLength": 200.0, "gradientThickness": 10.0,
 			"values": list(ticks), "labelExpr": fmt.Sprintf("%s[indexof(%s, datum.value)]", expression(labels), numerals(ticks)),
 		}}
 }

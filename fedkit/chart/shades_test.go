@@ -44,7 +44,7 @@ func TestShades(t *testing.T) {
 	}
 	charttest.Spec(t, row)
 	charttest.Golden(t, "values", row[2:])
-	charttest.Drawn(t, row)
+	charttest.Spec(t, row)
 }
 
 func TestShadesOfOddValues(t *testing.T) {

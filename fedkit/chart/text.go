@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/table"
@@ -36,4 +37,78 @@ func (s *scale) value(v float64) string {
 		return table.Minus(fmt.Sprintf("%.0f", v))
 	}
 	return table.Minus(fmt.Sprintf("%.4g", v))
+}
+
+// Sizes of text in CSS pixels.
+const (
+	small     = 11.0 // labels, notes and names
+	titleSize = 14.0
+	nameStep  = 13.0 // from one line of a long name to the next
+	longName  = 300. // names in a legend have lines no wider than this
+)
+
+// wide is about how wide words are in Helvetica or Arial, the longest line of them if there are several.
+func wide(words string, size float64) (most float64) {
+	for line := range strings.SplitSeq(words, "\n") {
+		em := 0.0
+		for _, r := range line {
+			switch {
+			case strings.ContainsRune("ijl'|.,:;!ftI /\u00a0\u202f", r):
+				em += 0.27
+			case strings.ContainsRune("r()[]-*⁻⁰¹²³⁴⁵⁶⁷⁸⁹", r):
+				em += 0.36
+			case strings.ContainsRune("mwMWG%@", r):
+				em += 0.83
+			case r >= 'A' && r <= 'Z':
+				em += 0.69
+			default:
+				em += 0.55
+			}
+		}
+		most = max(most, em*size)
+	}
+	return most
+}
+
+// broken puts line breaks into words, so that no line is much wider than this. A line ends at a space.
+func broken(words string, size, width float64) string {
+	line, done := "", ""
+	for _, word := range strings.Split(words, " ") {
+		switch {
+		case line == "":
+			line = word
+		case wide(line+" "+word, size) > width:
+			done, line = done+line+"\n", word
+		default:
+			line += " " + word
+		}
+	}
+	return done + line
+}
+
+// heading is the title or the note of a panel for Vega, in lines about as wide as the panel. One that the room makes narrower has
+// others.
+func (p *panel) heading(words string, size float64) any {
+	before, expr := "", ""
+	for _, share := range []float64{1. / 3, 2. / 3, 1} {
+		switch lines := broken(words, size, share*float64(p.Width)+p.right()); {
+		case expr == "":
+			before, expr = lines, quote(lines)
+		case lines != before:
+			before, expr = lines, fmt.Sprintf("shrink < %.2g ? %s : %s", 0.98*share, expr, quote(lines))
+		}
+	}
+	if expr == quote(words) {
+		return words
+	}
+	return object{"expr": expr}
+}
+
+// allBound keeps the numbers of each on one line.
+func allBound(words []string) []string {
+	all := slices.Clone(words)
+	for i := range all {
+		all[i] = table.NoBreak(all[i])
+	}
+	return all
 }

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -83,26 +82,6 @@ func TestManyLines(t *testing.T) {
 	}
 	if want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names"); len(s.legend) != 100 || !strings.HasSuffix(s.panels[0].Note, want) {
 		t.Errorf("%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
-	}
-}
-
-// The PNG has the explosion too, and the note of a figure without a title.
-func TestImagesKeepWhatStandsOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drawing")
-	}
-	png := func(change func(*Figure)) []byte {
-		f := long(3)
-		f.Y.Include = []float64{-50, 1000}
-		change(f)
-		return expect.Value(f.PNG())(t)
-	}
-	calm := png(func(*Figure) {})
-	if bytes.Equal(calm, png(func(f *Figure) { f.Series[0].Y[1234] = 1000 })) {
-		t.Error("an explosion makes no difference")
-	}
-	if bytes.Equal(png(func(f *Figure) { f.Title, f.Note = "", "" }), png(func(f *Figure) { f.Title, f.Note = "", "a note" })) {
-		t.Error("a note without a title makes no difference")
 	}
 }
 

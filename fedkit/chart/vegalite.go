@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"image/color"
 	"maps"
 	"math"
 	"slices"
@@ -19,11 +18,7 @@ type object = map[string]any
 
 // vegaLite returns the sheet as a Vega-Lite specification.
 func (s *sheet) vegaLite() map[string]any {
-	config := s.config()
-	spec := object{"$schema": vegaLiteSchema, "config": config}
-	if len(s.bars) > 0 {
-		maps.Copy(config["legend"].(object), barConfig)
-	}
+	spec := object{"$schema": vegaLiteSchema, "config": config()}
 	s.fit(spec)
 	if len(s.panels) == 1 {
 		maps.Copy(spec, s.view(0))
@@ -38,12 +33,6 @@ func (s *sheet) vegaLite() map[string]any {
 	return spec
 }
 
-// barConfig is how color bars stand: over the legend, with their title before them.
-var barConfig = object{
-	"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
-	"layout": object{"top": object{"direction": "vertical", "anchor": "start"}, "bottom": object{"direction": "vertical", "anchor": "start"}},
-}
-
 // separate lets color bars of several things have scales of their own.
 func (s *sheet) separate(spec object) {
 	if len(s.bars) > 1 {
@@ -54,7 +43,8 @@ func (s *sheet) separate(spec object) {
 // own is the color of the text around the figure, in any theme.
 const own = "currentColor"
 
-func (s *sheet) config() object {
+func config() object {
+	over := object{"direction": "vertical", "anchor": "start"} // color bars stand over the legend
 	return object{
 		"background": "transparent",
 		"font":       "Helvetica, Arial, sans-serif",
@@ -63,6 +53,8 @@ func (s *sheet) config() object {
 		"legend": object{
 			"disable": true, "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
 			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
+			"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
+			"layout": object{"top": over, "bottom": over},
 		},
 		"axis": object{
 			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
@@ -91,18 +83,17 @@ func (s *sheet) view(i int) object {
 		for n < len(p.series) && p.series[n].alike(p.series[k]) {
 			n++
 		}
-		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k), s.signalOf(i, "width")))
+		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k)))
 		k = n
 	}
-	layers = append(layers, s.texts(p, s.signalOf(i, "width"))...)
+	layers = append(layers, s.texts(p)...)
 	if p.ends != nil {
 		layers = append(layers, s.endNames(p))
 	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	s.separate(view)
 	if p.Title != "" || p.Note != "" {
-		width := fmt.Sprintf("%s + %g", s.signalOf(i, "width"), float64(p.margins().right))
-		title := object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
+		title := object{"text": p.heading(p.Title, titleSize), "subtitle": p.heading(p.Note, small)}
 		if p.noted { // its room keeps titles in line
 			title["subtitleColor"] = "transparent"
 		}
@@ -138,7 +129,7 @@ func (s *series) alike(t series) bool {
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
 // which makes them a quarter as long as one JSON object per point.
-func (s *sheet) layer(p *panel, all []series, id, width string) object {
+func (s *sheet) layer(p *panel, all []series, id string) object {
 	first := all[0]
 	encoding := object{
 		"x":       p.x.channel("x"),
@@ -176,7 +167,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 		if first.Size == nil {
 			mark["size"] = side * side
 		} else {
-			largest := object{"expr": fmt.Sprintf("pow(min(1, %s / %d) * %g, 2)", width, p.Width, round5(p.side))}
+			largest := object{"expr": fmt.Sprintf("pow(shrink * %g, 2)", round5(p.side))}
 			encoding["size"] = object{"field": "n", "type": "quantitative",
 				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, largest}}}
 		}
@@ -198,8 +189,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 		wide, high := p.frame()
 		mark := object{"type": "image", "smooth": false}
 		if first.X2 == nil {
-			smaller := fmt.Sprintf("%s / %d * ", width, p.Width)
-			mark["width"], mark["height"] = object{"expr": smaller + fmt.Sprint(round5(wide))}, object{"expr": smaller + fmt.Sprint(round5(high))}
+			mark["width"], mark["height"] = object{"expr": fmt.Sprintf("shrink * %g", round5(wide))}, object{"expr": fmt.Sprintf("shrink * %g", round5(high))}
 		} else {
 			mark["aspect"] = false
 			encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
@@ -218,35 +208,30 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	return layer
 }
 
-// texts are the layers of what is written in cells, one for each color, in letters that shrink if the panel gets too narrow for them.
-func (s *sheet) texts(p *panel, width string) (layers []any) {
-	for _, color := range []color.NRGBA{white, black, ink} {
-		var x, y, words, tips []any
-		for _, t := range p.series {
-			for i, word := range t.Text {
-				if s.over(t, i) == color {
-					x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
-					words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
-				}
+// texts is the layer of what is written in cells, in letters that shrink if the panel gets too narrow for them; nil if there is nothing.
+func (s *sheet) texts(p *panel) []any {
+	var x, y, words, tips, colors []any
+	mark := object{"type": "text", "color": object{"expr": "datum.c"}, "fontSize": object{"expr": "min(11, 18 * shrink)"}}
+	for _, t := range p.series {
+		for i, word := range t.Text {
+			x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
+			words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
+			colors = append(colors, style{color: s.over(t, i)}.paint())
+			if strings.Contains(word, "\n") {
+				mark["lineBreak"] = "\n"
 			}
 		}
-		if words == nil {
-			continue
-		}
-		size := object{"expr": fmt.Sprintf("min(11, 18 * %s / %d)", width, p.Width)}
-		mark := object{"type": "text", "color": style{color: color}.paint(), "fontSize": size}
-		if slices.ContainsFunc(words, func(w any) bool { return strings.Contains(w.(string), "\n") }) {
-			mark["lineBreak"] = "\n"
-		}
-		layers = append(layers, object{
-			"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips}}},
-			"transform": []any{object{"flatten": []any{"x", "y", "l", "t"}}},
-			"mark":      mark,
-			"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
-				"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
-		})
 	}
-	return layers
+	if words == nil {
+		return nil
+	}
+	return []any{object{
+		"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips, "c": colors}}},
+		"transform": []any{object{"flatten": []any{"x", "y", "l", "t", "c"}}},
+		"mark":      mark,
+		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
+			"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
+	}}
 }
 
 // picking is a parameter that a click on a name sets, and a second click sets back.
@@ -344,7 +329,7 @@ func (s *scale) channel(field string) object {
 		axis["labelExpr"] = fmt.Sprintf("%s[round(datum.index * %d)]", expression(labels), len(labels)-1)
 	}
 	if s.Names != nil {
-		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, float64(nameStep)
+		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, nameStep
 		if field == "y" {
 			s.center(axis)
 		}
@@ -373,7 +358,7 @@ func (s *scale) center(axis object) {
 	var lifts []any
 	for _, n := range slices.Sorted(maps.Keys(places)) {
 		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", numerals(places[n]), len(s.ticks)-1)
-		lifts = append(lifts, object{"test": test, "value": -nameStep / 2. * float64(n)})
+		lifts = append(lifts, object{"test": test, "value": -nameStep / 2 * float64(n)})
 	}
 	if lifts != nil {
 		axis["labelOffset"] = object{"condition": lifts, "value": 0.0}
@@ -390,16 +375,20 @@ func (s *sheet) color() object {
 		}
 		longest := 0.0
 		for _, l := range s.legend {
-			longest = max(longest, math.Ceil(wideFont*float64(tickText.Width(l.name))))
+			longest = max(longest, math.Ceil(wideFont*wide(broken(l.name, small, longName), small)))
 		}
 		legend := object{
 			"orient": orient, "symbolType": symbols[s.legend[0].mark],
 			"columns": object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
 		}
-		if longest > tight {
-			legend["labelExpr"] = lines("datum.label", 5.8, width+" - 40")
-		}
 		color["legend"] = legend
+		if longest > tight {
+			names := make([]string, len(s.legend))
+			for i, l := range s.legend {
+				names[i] = broken(table.NoBreak(l.name), small, longName)
+			}
+			legend["labelExpr"] = expression(names) + "[datum.index]"
+		}
 		if len(s.legend) < len(s.order) {
 			names := make([]any, len(s.legend))
 			for i, t := range s.legend {

@@ -9,7 +9,7 @@ import (
 // float64, for a known optimum. A gap of 0 is left out, since gaps are plotted on a log scale.
 //
 //	h, err := fedkit.Run(ctx, fed, convex.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 50})
-//	plot.Note("relative gap", h).Show()
+//	plot.Over(compare.Note("relative gap"), h).Show()
 //
 // Errors of a run: s has no global model, or the optimum is that of another model.
 func WithGap(s fedkit.Strategy, best *datasets.Optimum) fedkit.Strategy {

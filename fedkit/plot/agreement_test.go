@@ -33,10 +33,10 @@ func TestAgreement(t *testing.T) {
 		f *chart.Figure
 		y []float64
 	}{
-		"ARI":      {ARI(a, b, c), []float64{0.5, 0.9}},
+		"ARI":      {Over(compare.ARI, a, b, c), []float64{0.5, 0.9}},
 		"NMI":      {Over(compare.NMI, a, b, c), []float64{0.4, 0.8}},
 		"purity":   {Over(compare.Purity, a, b, c), []float64{0.3, 0.7}},
-		"clusters": {ClusterCount(a, b, c), []float64{1, 2, 3}},
+		"clusters": {Over(compare.Clusters, a, b, c), []float64{1, 2, 3}},
 	} {
 		if err := want.f.Err(); err != nil {
 			t.Fatal(name, err)
@@ -55,17 +55,17 @@ func TestAgreement(t *testing.T) {
 		}
 		return h
 	}
-	f := ARI(five(0, 1)...)
+	f := Over(compare.ARI, five(0, 1)...)
 	if lo, hi := band(t, f); lo[0] != 0 || hi[0] != 0.75529 || lo[1] != 0.24471 || hi[1] != 1 || f.Y.Bounds != [2]float64{0, 1} { // 0.2 and 0.8 ± 0.555
 		t.Errorf("the band is from %v to %v: no index is above 1", lo, hi)
 	}
-	if lo, hi := band(t, ARI(five(-0.05, 1)...)); lo[0] != -0.05 || hi[1] != 1 { // 0.16 and 0.79 ± 0.583
+	if lo, hi := band(t, Over(compare.ARI, five(-0.05, 1)...)); lo[0] != -0.05 || hi[1] != 1 { // 0.16 and 0.79 ± 0.583
 		t.Errorf("the band is from %v to %v: no run is below −0.05", lo, hi)
 	}
-	charttest.Golden(t, "ari", ARI(a, b, c))
+	charttest.Golden(t, "ari", Over(compare.ARI, a, b, c))
 	if !testing.Short() {
-		charttest.Drawn(t, ClusterCount(a, b, c))
-		charttest.Drawn(t, ARI(a, b, c))
+		charttest.Spec(t, Over(compare.Clusters, a, b, c))
+		charttest.Spec(t, Over(compare.ARI, a, b, c))
 	}
 }
 
@@ -95,17 +95,17 @@ func TestClusterDistances(t *testing.T) {
 func TestAgreementRefusals(t *testing.T) {
 	one := grouped("IFCA", 0, []float64{0.5})
 	for says, f := range map[string]*chart.Figure{
-		"plot: ARI: no history given":                                                      ARI(),
+		"plot: ARI: no history given":                                                      Over(compare.ARI),
 		"plot: purity: history 2 is nil":                                                   Over(compare.Purity, one, nil),
 		`plot: NMI: history "FedAvg" has no clustering (Record.Clustering)`:                Over(compare.NMI, one, historyOf("FedAvg", 0.5)),
-		`history "x" has nothing to compare its clusters with: its federation has no true`: ARI(grouped("x", 0, []float64{nan, nan})),
-		`plot: clusters: history "blank" has no clustering`:                                ClusterCount(&fedkit.History{Name: "blank"}),
+		`history "x" has nothing to compare its clusters with: its federation has no true`: Over(compare.ARI, grouped("x", 0, []float64{nan, nan})),
+		`plot: clusters: history "blank" has no clustering`:                                Over(compare.Clusters, &fedkit.History{Name: "blank"}),
 		"plot: cluster distances: the history is nil":                                      ClusterDistances(nil),
 		`history "IFCA" has no distances of clusters (Clustering.Distances)`:               ClusterDistances(one),
 	} {
 		expect.Error(t, says)(f.Err())
 	}
-	if err := ClusterCount(grouped("x", 0, []float64{nan})).Err(); err != nil {
+	if err := Over(compare.Clusters, grouped("x", 0, []float64{nan})).Err(); err != nil {
 		t.Error("the number of clusters needs no true groups:", err)
 	}
 }

@@ -75,7 +75,7 @@ func TestBandsEndWhereScoresDo(t *testing.T) {
 	if lo, hi := band(t, Accuracy(runs...)); lo[0] != 0 || hi[1] != 1 { // 0.1 and 0.9 ± 0.28
 		t.Errorf("accuracy from %v to %v", lo, hi)
 	}
-	if lo, hi := band(t, Loss(runs...)); lo[1] != 0 || hi[0] < 1.1 { // 0.9 and 0.1 ± 0.28
+	if lo, hi := band(t, Over(compare.Loss, runs...)); lo[1] != 0 || hi[0] < 1.1 { // 0.9 and 0.1 ± 0.28
 		t.Errorf("loss from %v to %v", lo, hi)
 	}
 }
@@ -98,7 +98,7 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 		"not evaluated":    {Accuracy(historyOf("A", nan, 0.2, nan, 0.3), historyOf("B", 0.1, 0.2)), "values in 2 of 4 rounds (A)"},
 		"other rounds":     {Accuracy(historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1))), "means over rounds that all runs have: A 1 of 3; A: the runs have 1 to 3 rounds"},
 		"without a cost":   {Against(compare.Simulated, compare.Accuracy, clocked), "left out: 1 of 3 points, not finite"},
-		"a band below 0":   {Note("norm", wide...), "band: 95 % confidence interval"},
+		"a band below 0":   {Over(compare.Note("norm"), wide...), "band: 95 % confidence interval"},
 		"many":             {Over(compare.Loss, historyOf("A", inf, 1), historyOf("B", inf, 1), historyOf("C", inf, 1), historyOf("D", inf, 1), historyOf("E", inf, 1)), "left out: 5 values not finite (A, B, C and 2 more)"},
 		"clients":          {ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.2, nan, 0.4}, []int{1, 1, 0})), "left out: 2 clients of A without a finite accuracy on test rows"},
 		"no rounds":        {Accuracy(&fedkit.History{Name: "A"}), `history "A" has no evaluated round among its 0`},
@@ -113,8 +113,9 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 				switch note := part["subtitle"].(type) {
 				case string:
 					said = note
-				case map[string]any: // an expression that breaks it into lines
-					said = strings.Split(note["expr"].(string), "'")[1]
+				case map[string]any: // an expression, which ends with the lines of a wide figure
+					lines := note["expr"].(string)
+					said = strings.Trim(strings.ReplaceAll(lines[strings.LastIndex(lines, " : ")+3:], "', '", " "), "['] ")
 				}
 			})
 			charttest.Spec(t, c.f)
@@ -123,7 +124,7 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 			t.Errorf("%s: said %q, want … %q", name, said, c.note)
 		}
 	}
-	if lo, _ := band(t, Note("norm", wide...)); lo[0] != 1 {
+	if lo, _ := band(t, Over(compare.Note("norm"), wide...)); lo[0] != 1 {
 		t.Errorf("on a logarithmic axis, the band reaches down to %g: the least that it shows is 1", lo[0])
 	}
 }
@@ -145,7 +146,7 @@ func TestAxesOfAccuracyEndAt100(t *testing.T) {
 
 // Panels of one index have one axis, though only one of them has values below 0.
 func TestPanelsShareBounds(t *testing.T) {
-	row := Facets(ARI, Panel{Name: "a", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{-0.3, 1})}}, Panel{Name: "b", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{0.5, 1})}})
+	row := Facets(over(compare.ARI), Panel{Name: "a", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{-0.3, 1})}}, Panel{Name: "b", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{0.5, 1})}})
 	for _, ends := range axes(t, "adjusted Rand index", row) {
 		if ends[0] != -0.3 || ends[1] != 1 {
 			t.Errorf("an axis over %v", ends)

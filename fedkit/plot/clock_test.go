@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
@@ -103,7 +104,7 @@ func TestLongRunsOnAClock(t *testing.T) {
 		"; the first 6 of 60 rounds; the 30 of 200 clients who work for the longest": Gantt(h),
 		"; the first 2 of 60 rounds; the first 100 of 200 clients":                   Schedule{Clients: all}.Gantt(h),
 		"a bar is 5 rounds of staleness":                                             Staleness(h),
-		"":                                                                           RoundTimes(h),
+		"":                                                                           Over(compare.RoundTime, h),
 	} {
 		if f.Err() != nil || !strings.HasSuffix(f.Note, says) || !f.Fits() {
 			t.Errorf("%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())
@@ -132,10 +133,10 @@ func TestStaleness(t *testing.T) {
 // works for 14 s and 3 for 7.
 func TestIdleAndRoundTimes(t *testing.T) {
 	h := atWork()
-	if f := Idle(h); f.Err() != nil || !near(f.Series[0].Y, []float64{2. / 20, 2. / 27}) || !f.Y.Percent {
+	if f := Over(compare.Idle, h); f.Err() != nil || !near(f.Series[0].Y, []float64{2. / 20, 2. / 27}) || !f.Y.Percent {
 		t.Errorf("%+v, %v", f.Series, f.Err())
 	}
-	if f := RoundTimes(h); f.Err() != nil || !near(f.Series[0].Y, []float64{10, 6}) || f.Y.Title != "time (s)" {
+	if f := Over(compare.RoundTime, h); f.Err() != nil || !near(f.Series[0].Y, []float64{10, 6}) || f.Y.Title != "time (s)" {
 		t.Errorf("%+v, %q, %v", f.Series, f.Y.Title, f.Err())
 	}
 	runs := []*fedkit.History{h}
@@ -143,7 +144,7 @@ func TestIdleAndRoundTimes(t *testing.T) {
 		runs = append(runs, timed(seeded(uint64(seed+1), historyOf("FedBuff", 0.5, 0.6)), first, first+6))
 		runs[seed+1].Clients = 4
 	}
-	f := RoundTimes(runs...)
+	f := Over(compare.RoundTime, runs...)
 	expect.OK(t, f.Err())
 	lo, _ := band(t, f)
 	if s := f.Series[0]; !near(s.Y, []float64{248. / 60, 0.1}) || lo[0] != 0 || f.Y.Title != "time (min)" {
@@ -163,9 +164,9 @@ func TestClockRefusals(t *testing.T) {
 		`plot: gantt: invalid: Last = 1: must be at least First, which is`: Schedule{First: 2, Last: 1}.Gantt(h),
 		`plot: gantt: history "light" has no work of these clients in`:     Gantt(light),
 		`plot: gantt: history "A" has no round`:                            Gantt(timed(&fedkit.History{Name: "A"})),
-		`plot: round time: history "plain" has no simulated clock`:         RoundTimes(h, without),
-		`plot: idle: history "plain" has no simulated clock`:               Idle(h, without),
-		`plot: idle: "light" has no round with a finite idle share`:        Idle(light),
+		`plot: round time: history "plain" has no simulated clock`:         Over(compare.RoundTime, h, without),
+		`plot: idle: history "plain" has no simulated clock`:               Over(compare.Idle, h, without),
+		`plot: idle: "light" has no round with a finite idle share`:        Over(compare.Idle, light),
 		`plot: staleness: history "light" has no results of single client`: Staleness(light),
 		`plot: staleness: no history given`:                                Staleness(),
 	} {
@@ -184,7 +185,7 @@ func FuzzClock(f *testing.F) {
 			{Round: round, Clock: y, Results: []fedkit.ClientResult{{Client: client, Staleness: age, Begin: x, Arrived: y}, {Client: 1, Received: y, Finished: y, Arrived: y}}},
 			{Round: round + 1, Clock: x, Absences: []history.Absence{{Client: client, Begin: y, End: x, DroppedOut: true}}},
 		}})
-		for _, f := range []*chart.Figure{Gantt(h), Schedule{First: round + 1}.Gantt(h), Staleness(h, h), Idle(h), RoundTimes(h)} {
+		for _, f := range []*chart.Figure{Gantt(h), Schedule{First: round + 1}.Gantt(h), Staleness(h, h), Over(compare.Idle, h), Over(compare.RoundTime, h)} {
 			fuzzed(t, f)
 		}
 	})

@@ -62,7 +62,7 @@ func TestClustersByGroup(t *testing.T) {
 	}
 	charttest.Golden(t, "clusters-by-group", f)
 	if !testing.Short() {
-		charttest.Drawn(t, f)
+		charttest.Spec(t, f)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestDendrogram(t *testing.T) {
 	}
 	charttest.Golden(t, "dendrogram", f)
 	if !testing.Short() {
-		charttest.Drawn(t, f)
+		charttest.Spec(t, f)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestDendrogramOfMany(t *testing.T) {
 	}
 	charttest.Spec(t, f)
 	if !testing.Short() {
-		charttest.Drawn(t, f)
+		charttest.Spec(t, f)
 	}
 }
 

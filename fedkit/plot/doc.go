@@ -3,7 +3,7 @@
 //
 //	data      Labels, Sizes, Samples
 //	runs      a quantity (see compare.Quantity) Over rounds, Against a cost, By a label; ClientAccuracy, Heat, Participants
-//	usual     Over rounds: Accuracy, Loss, Metric, Note, ARI, ClusterCount, Idle, RoundTimes
+//	usual     Over rounds: Accuracy, and Over any other quantity
 //	clock     of runs on a simulated clock: Gantt, Schedule, Staleness
 //	clusters  of runs: Clusters, ClusterDistances
 //	          of what is clustered: Dendrogram, Similarities, PCA
@@ -21,7 +21,7 @@
 //	f.Title, f.Targets = "MNIST, two classes per client", []float64{0.95}
 //	f.Show()
 //
-//	chart.Row{plot.Accuracy(h), plot.Loss(h)}.Show() // side by side
+//	chart.Row{plot.Accuracy(h), plot.Over(compare.Loss, h)}.Show() // side by side
 //
 // If a chart cannot be made, because a history is nil, say, it carries the error: Show displays it in the chart's place,
 // and Err returns it. Package compare has tables of runs. Package chart draws anything else, such as one quantity against another or a

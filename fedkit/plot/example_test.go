@@ -66,7 +66,7 @@ func ExampleAccuracy_error() {
 // Figures side by side share one legend.
 func ExampleLoss() {
 	h := run("FedAvg", 0.2, 0.4)
-	row := chart.Row{plot.Accuracy(h), plot.Loss(h)}
+	row := chart.Row{plot.Accuracy(h), plot.Over(compare.Loss, h)}
 	fmt.Println(len(row.VegaLite()["concat"].([]any)), row.Err())
 	// row.Show() draws them.
 
@@ -159,7 +159,7 @@ func ExampleARI() {
 	for i, ari := range []fedkit.Float{0, 1} {
 		h.Rounds[i].Clustering = &history.Clustering{Count: i + 1, ARI: ari}
 	}
-	f, g := plot.ClusterCount(h), plot.ARI(h)
+	f, g := plot.Over(compare.Clusters, h), plot.Over(compare.ARI, h)
 	fmt.Println(f.Y.Title, f.Series[0].Y)
 	fmt.Println(g.Y.Title, g.Series[0].Y)
 	// chart.Row{f, g}.Show() draws them side by side.
@@ -181,7 +181,7 @@ func ExampleSchedule_Gantt() {
 	for _, s := range f.Series[:4] {
 		fmt.Println(s.Name, "from", s.X, "to", s.X2)
 	}
-	fmt.Println("idle", plot.Idle(h).Series[0].Y)
+	fmt.Println("idle", plot.Over(compare.Idle, h).Series[0].Y)
 	// Output:
 	// clients from the bottom up: [2 1 0]
 	// download from [0 0] to [1 2]

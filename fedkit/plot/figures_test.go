@@ -17,7 +17,7 @@ func figures() map[string]*chart.Figure {
 	a, b := historyOf("FedAvg", 0.2, 0.4, 0.6), seeded(1, historyOf("FedAvg", 0.4, nan, 0.8))
 	return map[string]*chart.Figure{
 		"accuracy": Accuracy(a, b, historyOf("FedProx", 0.3, 0.5, 0.9)),
-		"loss":     Loss(a),
+		"loss":     Over(compare.Loss, a),
 		"clients": ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.1, 0.5, 0.9, nan}, []int{5, 5, 5, 5}),
 			scored(historyOf("B", 0.5), 0, []float64{1, 1}, []int{5, 0})),
 		"labels":     Labels(federation(6, 4, 2, 0.5)),
@@ -28,8 +28,8 @@ func figures() map[string]*chart.Figure {
 
 		"against-clock": Against(compare.Simulated, compare.Accuracy, timed(historyOf("FedAvg", 0.2, 0.4, 0.6), 500, 1000, 1500), timed(historyOf("FedAsync", 0.1, 0.5), 300, 600)),
 		"gantt":         Gantt(atWork()),
-		"idle":          Idle(atWork(), working("FedAvg", 3, 5)),
-		"round-times":   RoundTimes(atWork(), timed(seeded(1, atWork()), 9, 18), working("FedAvg", 3, 5)),
+		"idle":          Over(compare.Idle, atWork(), working("FedAvg", 3, 5)),
+		"round-times":   Over(compare.RoundTime, atWork(), timed(seeded(1, atWork()), 9, 18), working("FedAvg", 3, 5)),
 		"staleness":     Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2})),
 	}
 }
@@ -41,7 +41,6 @@ func TestFigures(t *testing.T) {
 	for name, f := range figures() {
 		t.Run(name, func(t *testing.T) {
 			charttest.Golden(t, name, f)
-			charttest.Drawn(t, f)
 		})
 	}
 }
@@ -55,7 +54,7 @@ func FuzzHistory(f *testing.F) {
 			{Round: n, Global: &s, Scores: []fedkit.Score{s, {}}, Clusters: []int{k, k % 3}}, {Round: k, Scores: []fedkit.Score{s}},
 		}}
 		h.Rounds[1].Clustering = &history.Clustering{Count: k, ARI: s.Accuracy, Distances: []fedkit.Float{s.Loss, s.Accuracy}}
-		for _, f := range []*chart.Figure{Accuracy(h, h), Loss(h, h), ClientAccuracy(h, h), Clusters(h), Clusters(h, k, n), ARI(h, h), ClusterCount(h), ClusterDistances(h)} {
+		for _, f := range []*chart.Figure{Accuracy(h, h), Over(compare.Loss, h, h), ClientAccuracy(h, h), Clusters(h), Clusters(h, k, n), Over(compare.ARI, h, h), Over(compare.Clusters, h), ClusterDistances(h)} {
 			fuzzed(t, f)
 		}
 	})

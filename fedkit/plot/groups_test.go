@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
 )
@@ -28,7 +29,7 @@ func with(seed uint64, lr float64) *fedkit.History {
 // Two rates were once "2 runs, 35.1 ± 49.4 %".
 func TestRatesAreNotSeeds(t *testing.T) {
 	a, b := with(0, 0.001), with(0, 0.1)
-	for what, f := range map[string]*chart.Figure{"accuracy": Accuracy(a, b), "loss": Loss(a, b)} {
+	for what, f := range map[string]*chart.Figure{"accuracy": Accuracy(a, b), "loss": Over(compare.Loss, a, b)} {
 		expect.OK(t, f.Err())
 		if len(f.Series) != 2 || f.Series[0].Name != "FedAvg, Local.LR 0.001" || f.Series[1].Name != "FedAvg, Local.LR 0.1" || f.Series[0].Lo != nil {
 			t.Errorf("%s: %+v", what, f.Series)

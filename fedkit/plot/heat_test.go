@@ -124,8 +124,8 @@ func TestHeatImages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drawing")
 	}
-	charttest.Drawn(t, Heat(sample(), Drift))
-	charttest.Drawn(t, Participants(sample()))
+	charttest.Spec(t, Heat(sample(), Drift))
+	charttest.Spec(t, Participants(sample()))
 }
 
 func TestHeatRefusals(t *testing.T) {

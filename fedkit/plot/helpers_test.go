@@ -10,6 +10,8 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/sim"
 )
@@ -104,3 +106,8 @@ func timed(h *fedkit.History, clock ...float64) *fedkit.History {
 var nan = math.NaN()
 
 func near(a, b []float64) bool { return floats.EqualApprox(a, b, 1e-12) }
+
+// over draws a quantity over rounds.
+func over(q compare.Quantity) func(h ...*fedkit.History) *chart.Figure {
+	return func(h ...*fedkit.History) *chart.Figure { return Over(q, h...) }
+}

@@ -11,6 +11,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
 )
@@ -64,10 +65,10 @@ func TestLossAxis(t *testing.T) {
 	for i, l := range []float64{1e4, 1, 0.5} {
 		h.Rounds[i].Global.Loss = fedkit.Float(l)
 	}
-	if f := Loss(h); f.Err() != nil || !f.Y.Log {
+	if f := Over(compare.Loss, h); f.Err() != nil || !f.Y.Log {
 		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, f.Err())
 	}
-	if f := Loss(historyOf("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
+	if f := Over(compare.Loss, historyOf("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
 		t.Errorf("%+v, %v", f, f.Err())
 	}
 }
@@ -139,8 +140,8 @@ func TestRefusals(t *testing.T) {
 		"accuracy not evaluated": {Accuracy(blank), `"blank" has no evaluated round among its 3`},
 		"accuracy mixed":         {Accuracy(one, onlyOwn), "cannot be compared"},
 		"accuracy diverged":      {Accuracy(historyOf("x", math.Inf(1))), "no round with a finite accuracy"},
-		"seeds without overlap":  {Loss(historyOf("x", 0.1), seeded(1, historyOf("x", nan, 0.1))), "in all of its runs (2)"},
-		"loss of nothing":        {Loss(), "no history given"},
+		"seeds without overlap":  {Over(compare.Loss, historyOf("x", 0.1), seeded(1, historyOf("x", nan, 0.1))), "in all of its runs (2)"},
+		"loss of nothing":        {Over(compare.Loss), "no history given"},
 		"clients of nothing":     {ClientAccuracy(), "no history given"},
 		"clients not evaluated":  {ClientAccuracy(one), "clients were evaluated"},
 		"labels of nil":          {Labels(nil), "federation is nil"},

@@ -83,22 +83,14 @@ func labelCounts(fed *fedkit.Federation) ([][]int, error) {
 	if fed.Data.Classes < 1 || len(fed.Data.Train.Labels) < fed.Data.Train.Len() {
 		return nil, fmt.Errorf("data set %q has no labels: it is a regression", fed.Data.Name)
 	}
-	if !fed.Data.Labeled() {
-		return partition.Labels(fed.Data, fed.Clients), nil
-	}
-	labels := fed.Data.Train.Labels
-	counts := make([][]int, len(fed.Clients))
-	for i, c := range fed.Clients {
-		counts[i] = make([]int, fed.Data.Classes)
+	for _, c := range fed.Clients {
 		for _, row := range c.Train {
-			l := labels[row]
-			if l < 0 || int(l) >= fed.Data.Classes {
+			if l := fed.Data.Train.Labels[row]; fed.Data.Labeled() && (l < 0 || int(l) >= fed.Data.Classes) {
 				return nil, fmt.Errorf("training row %d has label %d: must be in [0, %d)", row, l, fed.Data.Classes)
 			}
-			counts[i][l]++
 		}
 	}
-	return counts, nil
+	return partition.Labels(fed.Data, fed.Clients), nil
 }
 
 // firstClients returns how many clients can be drawn with at most this many bubbles.

@@ -18,7 +18,7 @@ const mostCurves = 20
 
 // Live returns a watcher that draws a run in progress: a line with the round, accuracy (R² of a regression), loss, time per round and
 // the time left (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
-// second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that is stopped or
+// second at most. A 500-round run leaves two outputs, the last line and the figure. A run that is stopped or
 // canceled, or fails, says so in its line and keeps its figure. One that resumes from its checkpoint has all its rounds in the
 // figure.
 //
@@ -26,7 +26,7 @@ const mostCurves = 20
 // their mean, as in Accuracy. Runs may be concurrent. Beyond 20 configurations, as a study may have, the figure shows the
 // latest.
 //
-// Outside a notebook the figure is written into chart.Dir when a run is over, as "live.png" or the name given here. A figure that
+// Outside a notebook the figure is written into chart.Dir when a run is over, as "live.html" or the name given here. A figure that
 // cannot be shown or written never stops the run: the reason is printed once on standard error.
 func Live(name ...string) fedkit.Watcher { return watch(strings.Join(name, "-")) }
 

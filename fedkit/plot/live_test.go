@@ -44,8 +44,8 @@ func TestLiveInNotebook(t *testing.T) {
 		}
 	}
 	last := c.Outputs[len(c.Outputs)-1]
-	if len(ids) != 2 || last.ID != ids[1] || last.Forms["image/png"] == nil {
-		t.Fatalf("%d outputs, the last %v: want one line, then one figure with a PNG", len(ids), last)
+	if len(ids) != 2 || last.ID != ids[1] || last.Forms["application/vnd.vegalite.v5+json"] == nil {
+		t.Fatalf("%d outputs, the last %v: want one line, then one figure", len(ids), last)
 	}
 	c.Err = errors.New("pipe closed")
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), synthetic("FedAvg", 1, 50, 1, 10, 0.9), nil) })
@@ -57,7 +57,7 @@ func TestLiveInNotebook(t *testing.T) {
 func TestLiveOutsideNotebook(t *testing.T) {
 	chart.Dir = t.TempDir()
 	defer func() { chart.Dir = "" }()
-	for file, name := range map[string][]string{"live.png": nil, "sweep-2.png": {"sweep", "2"}} {
+	for file, name := range map[string][]string{"live.html": nil, "sweep-2.html": {"sweep", "2"}} {
 		said := charttest.Capture(t, &os.Stderr, func() { play(Live(name...), synthetic("FedAvg", 1, 9, 1, 5, 0.9), nil) })
 		if path := filepath.Join(chart.Dir, file); !strings.HasSuffix(said, "\nwrote "+path+"\n") {
 			t.Errorf("%q", said)
@@ -135,7 +135,7 @@ func TestFollow(t *testing.T) {
 	dir, c := t.TempDir(), charttest.InCell(t)
 	path := filepath.Join(dir, "run.jsonl")
 	expect.OK(t, synthetic("FedAvg", 1, 9, 1, 5, 0.9).Save(path))
-	if h, err := Follow(path); err != nil || len(h.Rounds) != 9 || c.Outputs[len(c.Outputs)-1].Forms["image/png"] == nil {
+	if h, err := Follow(path); err != nil || len(h.Rounds) != 9 || c.Outputs[len(c.Outputs)-1].Forms["application/vnd.vegalite.v5+json"] == nil {
 		t.Errorf("%v, %d outputs", err, len(c.Outputs))
 	}
 	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
@@ -25,7 +26,7 @@ func noted(seed uint64, name string, values ...float64) *fedkit.History {
 
 // Mean and runs are those of accuracy.
 func TestNote(t *testing.T) {
-	f := Note("norm", noted(0, "norm", 1, nan, 4000), noted(1, "norm", 3, 5, 4000))
+	f := Over(compare.Note("norm"), noted(0, "norm", 1, nan, 4000), noted(1, "norm", 3, 5, 4000))
 	expect.OK(t, f.Err())
 	s := f.Series[0]
 	if len(f.Series) != 3 || s.Name != "CFL" || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{2, 4000}) ||
@@ -55,32 +56,32 @@ func metered(h *fedkit.History, i int, global float64, clients ...float64) *fedk
 // A metric is that of the global model, or the mean over the clients that have it.
 func TestMetric(t *testing.T) {
 	a := metered(metered(historyOf("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
-	f := Metric("F1", a)
+	f := Over(compare.Metric("F1"), a)
 	expect.OK(t, f.Err())
 	if s := f.Series[0]; len(f.Series) != 1 || !near(s.Y, []float64{0.25, 0.75}) || f.Y.Title != "F1 of the global model" || f.Title != "Test F1" {
 		t.Errorf("%+v", f)
 	}
 	b := metered(historyOf("B", nan), 0, nan, 0.5, 0.75, nan)
-	f = Metric("F1", a, b)
+	f = Over(compare.Metric("F1"), a, b)
 	expect.OK(t, f.Err())
 	if !near(f.Series[0].Y, []float64{0.5, 0.5}) || !near(f.Series[1].Y, []float64{0.625}) || f.Y.Title != "F1 of the clients' models (mean)" {
 		t.Errorf("%+v", f)
 	}
 	a.Rounds[0].Personal = true
-	if f := Metric("F1", a); len(f.Series) != 2 || f.Series[1].Name != "A, clients' own" || !near(f.Series[1].Y, []float64{0.5, 0.5}) {
+	if f := Over(compare.Metric("F1"), a); len(f.Series) != 2 || f.Series[1].Name != "A, clients' own" || !near(f.Series[1].Y, []float64{0.5, 0.5}) {
 		t.Errorf("personal models: %+v", f)
 	}
 }
 
 func TestUnknownNames(t *testing.T) {
 	for want, f := range map[string]*chart.Figure{
-		`plot: norms: history "CFL" has no note "norms": it has "norm", "other"`: Note("norms", noted(0, "norm", 1)),
-		`plot: norm: history "A" has no note "norm": it has none`:                Note("norm", noted(0, "norm", 1), historyOf("A", 1)),
-		`plot: norm: no history given`:                                           Note("norm"),
-		`plot: norm: "CFL" has no round with a finite norm`:                      Note("norm", noted(0, "norm", math.Inf(1))),
-		`plot: F2: history "A" has no metric "F2": it has "ECE", "F1"`:           Metric("F2", metered(historyOf("A", 1), 0, 1, 1)),
-		`plot: F1: history "A" has no metric "F1": it has none`:                  Metric("F1", historyOf("A", 1)),
-		`plot: F1: history "CFL" has no evaluated round among its 1`:             Metric("F1", noted(0, "norm", 1)),
+		`plot: norms: history "CFL" has no note "norms": it has "norm", "other"`: Over(compare.Note("norms"), noted(0, "norm", 1)),
+		`plot: norm: history "A" has no note "norm": it has none`:                Over(compare.Note("norm"), noted(0, "norm", 1), historyOf("A", 1)),
+		`plot: norm: no history given`:                                           Over(compare.Note("norm")),
+		`plot: norm: "CFL" has no round with a finite norm`:                      Over(compare.Note("norm"), noted(0, "norm", math.Inf(1))),
+		`plot: F2: history "A" has no metric "F2": it has "ECE", "F1"`:           Over(compare.Metric("F2"), metered(historyOf("A", 1), 0, 1, 1)),
+		`plot: F1: history "A" has no metric "F1": it has none`:                  Over(compare.Metric("F1"), historyOf("A", 1)),
+		`plot: F1: history "CFL" has no evaluated round among its 1`:             Over(compare.Metric("F1"), noted(0, "norm", 1)),
 	} {
 		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// Over returns the figure of a quantity against rounds; Show draws it. There is one line per configuration. Scores are those of
+// Over returns the figure of a quantity against rounds, such as compare.Loss, compare.ARI or compare.Note("norm"); Show draws it. There is one line per configuration. Scores are those of
 // the global model if every history has one, else the mean over clients of the model each would use, weighted by its test
 // examples; the axis says which. A strategy that served personal models beside a global one has both lines, which say
 // what they are of: "FedPRISM, global" and "FedPRISM, clients' own". Values that are not finite are left out; the note counts them,
@@ -43,27 +43,6 @@ func Over(q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 
 // Accuracy is that on test examples, or R² for regressions, which have no accuracy: see Over.
 func Accuracy(h ...*fedkit.History) *chart.Figure { return Over(compare.Accuracy, h...) }
-
-// Loss is that on test examples, the mean of the natural logarithm: see Over.
-func Loss(h ...*fedkit.History) *chart.Figure { return Over(compare.Loss, h...) }
-
-// ARI is the agreement of clusters with the true groups: see Over.
-func ARI(h ...*fedkit.History) *chart.Figure { return Over(compare.ARI, h...) }
-
-// ClusterCount is how many clusters have a client: see Over.
-func ClusterCount(h ...*fedkit.History) *chart.Figure { return Over(compare.Clusters, h...) }
-
-// Idle is the share of their simulated time that clients wait: see Over.
-func Idle(h ...*fedkit.History) *chart.Figure { return Over(compare.Idle, h...) }
-
-// RoundTimes is how long each round took on the simulated clock: see Over.
-func RoundTimes(h ...*fedkit.History) *chart.Figure { return Over(compare.RoundTime, h...) }
-
-// Metric is one of Options.Metrics by its name: see Over.
-func Metric(name string, h ...*fedkit.History) *chart.Figure { return Over(compare.Metric(name), h...) }
-
-// Note is one of the strategy's own figures by its name (Record.Notes): see Over.
-func Note(name string, h ...*fedkit.History) *chart.Figure { return Over(compare.Note(name), h...) }
 
 // Against returns the figure of a quantity against another, its cost, in the same rounds: compare.Sent, compare.Time or
 // compare.Simulated, say; Show draws it. Several runs of one configuration have their mean cost at each round. All else is as in Over.

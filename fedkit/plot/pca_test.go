@@ -40,7 +40,7 @@ func TestPCA(t *testing.T) {
 	}
 	charttest.Spec(t, row)
 	if !testing.Short() {
-		charttest.Drawn(t, row)
+		charttest.Spec(t, row)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
 )
@@ -43,12 +44,11 @@ func TestPersonalCurves(t *testing.T) {
 		}
 	}
 	charttest.Golden(t, "personal", f)
-	charttest.Drawn(t, f)
 
 	// Beside a run without a global model, all are compared by the clients' own.
 	local := scored(historyOf("Local", nan, nan), 1, []float64{0.2, 0.4}, []int{1, 1})
 	local.Rounds[1].Personal = true
-	f = Loss(personal("FedPRISM"), local)
+	f = Over(compare.Loss, personal("FedPRISM"), local)
 	if len(f.Series) != 3 || f.Series[0].Name != "FedPRISM, clients' own" || f.Series[1].Name != "FedPRISM, global" ||
 		f.Series[1].Like != f.Series[0].Name || f.Series[2].Name != "Local" || f.Note != "unless a name says otherwise: of the clients' models (mean); values in 1 of 2 rounds (Local)" {
 		t.Errorf("%+v, note %q", f.Series, f.Note)

@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/notebook"
 )
@@ -48,7 +49,7 @@ func showHistory(h *fedkit.History) {
 	}
 	say(strings.Join(lines, "\n"))
 	figure := Accuracy(h)
-	if loss := Loss(h); figure.Err() != nil && loss.Err() == nil { // of real values, and a loss of its own
+	if loss := Over(compare.Loss, h); figure.Err() != nil && loss.Err() == nil { // of real values, and a loss of its own
 		figure = loss
 	}
 	if len(h.Rounds) > 0 {

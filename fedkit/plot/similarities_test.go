@@ -61,7 +61,7 @@ func TestSimilarities(t *testing.T) {
 	}
 	charttest.Golden(t, "similarities", f)
 	if !testing.Short() {
-		charttest.Drawn(t, f)
+		charttest.Spec(t, f)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestSimilaritiesOfMany(t *testing.T) {
 		}
 		charttest.Spec(t, f)
 		if n == 100 && !testing.Short() {
-			charttest.Drawn(t, f)
+			charttest.Spec(t, f)
 		}
 	}
 }

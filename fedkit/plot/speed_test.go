@@ -7,7 +7,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// From 1,000 histories of 1,000 rounds to both forms that a cell emits: at most 1 s. They are configurations, or 250 of four seeds,
+// From 1,000 histories of 1,000 rounds to the specification that a cell emits: at most 1 s. They are configurations, or 250 of four seeds,
 // or 200 of five.
 func BenchmarkManyCurves(b *testing.B) {
 	for _, seeds := range []int{1, 4, 5} {
@@ -17,9 +17,8 @@ func BenchmarkManyCurves(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(seeds, " seeds"), func(b *testing.B) {
 			for b.Loop() {
-				f := Accuracy(hs...)
-				if _, err := f.PNG(); err != nil || f.VegaLite() == nil {
-					b.Fatal(err)
+				if f := Accuracy(hs...); f.VegaLite() == nil {
+					b.Fatal(f.Err())
 				}
 			}
 		})

@@ -30,6 +30,7 @@ def first(at):
     need("30 rounds" in said, said)
     _, draw = n.run('%%\nplot.Accuracy(must.M1(fedkit.Load("first.json"))).Show()')
     n.figures()
+    until(DRAW_S, "a PNG of each figure in what JupyterLab saves", lambda: not at.page.evaluate("fedkit.bare()"))
     return f"first cell {start:.1f} s, one that trains {train:.1f} s, one that draws {draw:.1f} s"
 
 

@@ -40,6 +40,8 @@ globalThis.fedkit ??= {
       return [...shown, ...Array(Math.max(0, wanted - shown.length)).fill(0)].slice(0, wanted)
     })
   },
+  // How many figures have no PNG, which JupyterLab adds to what it saves.
+  bare() { return this.cells().flatMap(c => this.outputs(c)).filter(o => o.data?.['application/vnd.vegalite.v5+json'] && !o.data['image/png']).length },
   ink(figure) {
     if (figure.tagName !== 'CANVAS') return figure.querySelectorAll('[class*=mark-] path, [class*=mark-] line, [class*=mark-] image').length
     if (!figure.width || !figure.height) return 0

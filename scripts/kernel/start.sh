@@ -27,6 +27,7 @@ if ! gopls version >/dev/null 2>&1; then
 	echo "no completion and no contextual help in this notebook: gopls does not start; run $own/scripts/lab setup" >&2
 fi
 
+export FEDKIT_PYTHON=${FEDKIT_PYTHON:-$own/.venv/python/bin/python} # draws what Figure.Save writes as .png and .svg
 unset GOWORK # GoNB makes its own workspace
 export GOPROXY=${FEDKIT_GOPROXY:-off} # cells use what is installed, and fetch nothing
 export CGO_ENABLED=1 GOMLX_NO_AUTO_INSTALL=1 TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}

@@ -1,4 +1,4 @@
-// Package charttest checks charts in tests: specifications against golden files, and PNG images against specifications.
+// Package charttest checks charts in tests, and their specifications against golden files.
 package charttest
 
 import (
@@ -7,13 +7,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 )
 
@@ -22,7 +18,6 @@ var update = flag.Bool("update", false, "write the golden specifications anew")
 // Chart is a figure, or a row of them.
 type Chart interface {
 	VegaLite() map[string]any // the specification
-	PNG() ([]byte, error)     // the picture
 	Err() error               // why it cannot be drawn
 }
 
@@ -110,84 +105,4 @@ func walk(v any, path string, visit func(path string, v any)) {
 			walk(w, fmt.Sprintf("%s[%d]", path, i), visit)
 		}
 	}
-}
-
-// Drawn fails the test unless the PNG is light, the same each time, and has the color of every name in the specification,
-// as one of its layers draws it, in more than a few pixels.
-func Drawn(t *testing.T, c Chart) {
-	t.Helper()
-	file, err := c.PNG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(file) > 45_000 {
-		t.Errorf("%d bytes", len(file))
-	}
-	if again, err := c.PNG(); err != nil || !bytes.Equal(file, again) {
-		t.Error("the second PNG differs:", err)
-	}
-	img, err := png.Decode(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn := map[string]bool{}
-	walk(c.VegaLite(), "spec", func(_ string, v any) {
-		layer, _ := v.(map[string]any)
-		encoding, _ := layer["encoding"].(map[string]any)
-		colors, ok := encoding["color"].(map[string]any)
-		if !ok {
-			return
-		}
-		scale := colors["scale"].(map[string]any)
-		for i, name := range scale["domain"].([]any) {
-			for _, row := range layer["data"].(map[string]any)["values"].([]any) {
-				if name := name.(string); row.(map[string]any)["s"] == name {
-					drawn[name] = drawn[name] || has(img, on(scale["range"].([]any)[i].(string), opacity(encoding)))
-				}
-			}
-		}
-	})
-	for name, ok := range drawn {
-		if !ok {
-			t.Errorf("nothing is drawn in the color of %q", name)
-		}
-	}
-}
-
-// opacity is how a layer is drawn before anybody clicks.
-func opacity(encoding map[string]any) float64 {
-	o, ok := encoding["opacity"].(map[string]any)
-	if !ok {
-		return 1 // of a line, in a layer of its own
-	}
-	if c, ok := o["condition"].(map[string]any); ok {
-		o = c
-	}
-	return o["value"].(float64)
-}
-
-// on returns a color, "#rrggbb" or that of text, as it looks on white.
-func on(hex string, opacity float64) color.NRGBA {
-	if hex == "currentColor" {
-		hex = "#333333"
-	}
-	n, _ := strconv.ParseInt(hex[1:], 16, 32)
-	mix := func(c int64) uint8 { return uint8(255 + opacity*(float64(c)-255) + 0.5) }
-	return color.NRGBA{mix(n >> 16), mix(n >> 8 & 255), mix(n & 255), 255}
-}
-
-// has says whether a color, or one very near to it, is in the image more than a few times.
-func has(img image.Image, want color.NRGBA) bool {
-	n := 0
-	b := img.Bounds()
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			r, g, bl, _ := img.At(x, y).RGBA()
-			d := math.Abs(float64(r>>8)-float64(want.R)) + math.Abs(float64(g>>8)-float64(want.G)) + math.Abs(float64(bl>>8)-float64(want.B))
-			if d < 12 {
-				n++
-			}
-		}
-	}
-	return n > 20
 }
