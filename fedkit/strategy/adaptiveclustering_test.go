@@ -23,17 +23,13 @@ func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 		s.First, s.SAProb, s.StabilizeRounds, s.Local = true, prob, 2, l
 		fed := rivals(t, model.MLP(), uneven...)
 		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
-		ones, zeros := []float64{1, 1, 1, 1}, make([]float64, 4)
-		x, p, d, calm, last := startOf(t, fed, seed), fed.Size(), 1, 0, math.Inf(1)
+		x, p, d, calm, last := starts(t, fed, seed, 1)[0], fed.Size(), 1, 0, math.Inf(1)
 		fell := 0
-		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			expect.OK(t, err)
-			r := h.Last()
+		for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			if r.Round <= s.Warmup {
 				next := make([]float64, 4)
 				for i := range fed.Size() {
-					w, _ := o.train(r.Round, 1, i, 1, x, ones, zeros)
-					floats.AddScaled(next, 1/float64(fed.Size()), w)
+					floats.AddScaled(next, 1/float64(fed.Size()), o.plain(r.Round, 1, i, x))
 				}
 				x = next
 				sameRows(t, s.State.X, [][]float64{x}, "%+v\nround %d: x", s, r.Round)
@@ -46,7 +42,7 @@ func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 			}
 			w := make([][]float64, fed.Size())
 			for i := range w {
-				w[i], _ = o.train(r.Round, 1, i, 1, x, ones, zeros)
+				w[i] = o.plain(r.Round, 1, i, x)
 			}
 			loss := float64(r.Notes["loss"]) // the oracle has the models, and TestAdaptiveClusteringLoss the losses
 			if ratio := last / loss; math.Abs(ratio-float64(r.Notes["ratio"])) > 1e-12 && !math.IsInf(ratio, 1) {
@@ -71,9 +67,9 @@ func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 				again := w[g[0]]
 				switch {
 				case s.AsPublished:
-					again, _ = o.train(r.Round, 2+c, g[0], 1, at, ones, zeros)
+					again = o.plain(r.Round, 2+c, g[0], at)
 				case !s.Reuse:
-					again, _ = o.train(r.Round, 2, g[0], 1, at, ones, zeros)
+					again = o.plain(r.Round, 2, g[0], at)
 				}
 				floats.AddScaled(next, 1/float64(p), again)
 				if s.AsPublished {
@@ -114,16 +110,5 @@ func TestAdaptiveClusteringLoss(t *testing.T) {
 	}
 	if want := sum / float64(steps); math.Abs(float64(r.Notes["loss"])-want) > 1e-12 {
 		t.Errorf("loss %v, want %v", r.Notes["loss"], want)
-	}
-}
-
-// A client without a finite model is in no cluster; the others are one more than the clusters.
-func TestAdaptiveClusteringSkips(t *testing.T) {
-	s := &strategy.AdaptiveClustering{SAProb: 1, Local: standard}
-	h := run(t, quadratic(t, even...).Intercept(poison(2)), s, fedkit.Options{Rounds: 2, NotFinite: fedkit.Skip})
-	for _, r := range h.Rounds {
-		if want := []int{0, 1, -1, 2, 3, 4}; !slices.Equal(r.Clusters, want) {
-			t.Errorf("round %d: clusters %v, want %v", r.Round, r.Clusters, want)
-		}
 	}
 }

@@ -40,13 +40,13 @@ func TestAsynchronousAgainstFloat64(t *testing.T) {
 			weight: func(_, steps float64) float64 { return 1 / steps }, average: true},
 	} {
 		h := run(t, fed, c.s, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Seed: seed})
-		xs, oldest := starts(fed, seed, 1), 0 // xs[t] is the model after round t
+		xs, oldest := starts(t, fed, seed, 1), 0 // xs[t] is the model after round t
 		var deltas [][]float64
 		for _, r := range h.Rounds {
 			delta := make([]float64, len(xs[0]))
 			for _, solve := range r.Results {
 				began := r.Round - solve.Staleness
-				w, steps := o.train(began, 1, solve.Client, l.Epochs, xs[began-1], []float64{1, 1, 1, 1}, make([]float64, 4))
+				w, steps := o.train(began, 1, solve.Client, l.Epochs, xs[began-1], nil, nil)
 				from := xs[began-1]
 				if c.mix {
 					from = xs[r.Round-1]

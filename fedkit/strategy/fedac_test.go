@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
@@ -20,7 +19,7 @@ import (
 // directions returns the principal directions of models, from their covariance.
 func directions(models [][]float64, n int) (m [][]float64) {
 	d := len(models[0])
-	mean, cov := meanRow(models), mat.NewSymDense(d, nil)
+	mean, cov := meanOf(models, nil, nil), mat.NewSymDense(d, nil)
 	for _, w := range models {
 		cov.SymRankOne(cov, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), w, mean)))
 	}
@@ -30,14 +29,6 @@ func directions(models [][]float64, n int) (m [][]float64) {
 	e.VectorsTo(&v)
 	for j := range min(n, len(models)-1) {
 		m = append(m, mat.Col(nil, d-1-j, &v))
-	}
-	return m
-}
-
-func meanRow(rows [][]float64) []float64 {
-	m := make([]float64, len(rows[0]))
-	for _, w := range rows {
-		floats.AddScaled(m, 1/float64(len(rows)), w)
 	}
 	return m
 }
@@ -55,7 +46,7 @@ func membersOf(w [][]float64, labels []int, k int) (in [][]float64) {
 // spread is the sum of squared distances to the mean.
 func spread(rows [][]float64) (sum float64) {
 	for _, w := range rows {
-		sum += math.Pow(floats.Distance(w, meanRow(rows), 2), 2)
+		sum += math.Pow(floats.Distance(w, meanOf(rows, nil, nil), 2), 2)
 	}
 	return sum
 }
@@ -93,7 +84,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 	fed := rivals(t, model.MLP(3), 20, 31, 8, 24, 17, 40, 12, 16)
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 3, 1}, Regression: true}, l, seed}
 	split, M := 3*3+3, fed.Size() // the last layer is the decision
-	x := startOf(t, fed, seed)
+	x := starts(t, fed, seed, 1)[0]
 	w, omega, phi, labels := make([][]float64, M), [][]float64{x}, x, slices.Repeat([]int{-1}, M)
 	for i := range w {
 		w[i] = x
@@ -108,7 +99,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 	ratio := func(labels []int, k int) (g []float64) {
 		centers := make([][]float64, k)
 		for c := range k {
-			centers[c] = meanRow(membersOf(w, labels, c))
+			centers[c] = meanOf(membersOf(w, labels, c), nil, nil)
 		}
 		for c := range k {
 			inter := 0.0
@@ -121,16 +112,14 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 		return g
 	}
 	s := &strategy.FedAC{K: 3, Mu: mu, Lambda: lambda, A: a, B: b, Every: every, D: dims, Fraction: 0.75, Local: l}
-	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		expect.OK(t, err)
-		r := h.Last()
+	for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 		var sent [][]float64
 		for _, i := range r.Clients() {
-			pull := meanRow(omega)
+			pull := meanOf(omega, nil, nil)
 			if labels[i] >= 0 {
 				pull = omega[labels[i]]
 			}
-			w[i] = o.pulled(r.Round, i, w[i], func(v []float64, j int) float64 {
+			w[i], _ = o.train(r.Round, 1, i, 1, w[i], nil, func(v []float64, j int) float64 {
 				p := mu * (v[j] - pull[j])
 				if j < split {
 					p += lambda * (v[j] - phi[j])
@@ -139,7 +128,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			})
 			sent = append(sent, w[i])
 		}
-		phi = meanRow(sent)
+		phi = meanOf(sent, nil, nil)
 		if r.Round%every == 1 {
 			axes = directions(sent, dims)
 		}
@@ -194,7 +183,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 				if g[c] < a && rest > 1 {
 					to, near := -1, math.Inf(1)
 					for j := range k {
-						d := floats.Distance(meanRow(membersOf(w, before, c)), meanRow(membersOf(w, before, j)), 2)
+						d := floats.Distance(meanOf(membersOf(w, before, c), nil, nil), meanOf(membersOf(w, before, j), nil, nil), 2)
 						if j != c && d < near && slices.Contains(labels, j) {
 							to, near = j, d
 						}
@@ -221,7 +210,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 		labels = slices.Clone(r.Clusters) // the numbering of the halves is random
 		omega = nil
 		for c := range k {
-			omega = append(omega, meanRow(membersOf(w, labels, c)))
+			omega = append(omega, meanOf(membersOf(w, labels, c), nil, nil))
 		}
 		sameRows(t, s.State.Omega, omega, "seed %d, round %d: Ω", seed, r.Round)
 		sameRows(t, s.State.W, w, "seed %d, round %d: w", seed, r.Round)
@@ -279,35 +268,13 @@ func divide(labels []int, c, to int, w [][]float64, low func([]float64) []float6
 	return true
 }
 
-// pulled is a client's local SGD with an additional gradient, on the batches that fedkit draws.
-func (s solver) pulled(round, client int, start []float64, pull func(w []float64, j int) float64) []float64 {
-	w := slices.Clone(start)
-	order := slices.Clone(s.fed.Clients[client].Train)
-	fedkit.Random(s.seed, "batches", round, client, 0).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	for batch := range slices.Chunk(order, s.l.Batch) {
-		x, y := rowsOf(&s.fed.Data.Train, batch)
-		_, g := s.net.Gradient(w, x, y)
-		at := slices.Clone(w)
-		for j := range w {
-			w[j] -= s.l.LR * (g[j] + pull(at, j))
-		}
-	}
-	return w
-}
-
-// Equal clients stay in one cluster; four different groups of clients go from one cluster to four.
+// Equal clients stay in one cluster. That four groups of clients go from one cluster to four is in the example.
 func TestFedACFindsTheNumber(t *testing.T) {
 	expect.Long(t, "a curve")
-	for _, degrees := range [][]int{{0}, {0, 90, 180, 270}} {
-		fed := expect.Value(fedkit.New(datasets.Digits(), partition.Rotations{Degrees: degrees, Of: partition.IID{Clients: 20, Seed: 1}}, model.LogisticRegression()))(t)
-		s := &strategy.FedAC{K: 1, Local: fedkit.Local{Epochs: 4, Batch: 16, LR: 0.1}}
-		last := run(t, fed, s, fedkit.Options{Rounds: 4}).Last()
-		if got := int(last.Notes["clusters after"]); got != len(degrees) {
-			t.Errorf("%v: %d clusters: %v", degrees, got, last.Notes)
-		}
-		if !sameGroups(last.Clusters, partition.Groups(fed.Clients)) {
-			t.Fatalf("clusters %v are not the groups", last.Clusters)
-		}
+	s := &strategy.FedAC{K: 1, Local: fedkit.Local{Epochs: 4, Batch: 16, LR: 0.1}}
+	last := run(t, dealt(partition.IID{Clients: 20, Seed: 1}, model.LogisticRegression()), s, fedkit.Options{Rounds: 4}).Last()
+	if last.Notes["clusters after"] != 1 || slices.Max(last.Clusters) != 0 {
+		t.Errorf("clusters %v: %v", last.Clusters, last.Notes)
 	}
 }
 
@@ -332,7 +299,7 @@ func TestFedACSkipsAndWelcomes(t *testing.T) {
 			t.Errorf("clusters %v, want one of each client but the third", h.Last().Clusters)
 		}
 	}
-	if got, want := host(t, s.State.W)[2], startOf(t, fed, 0); !slices.Equal(got, want) {
+	if got, want := host(t, s.State.W)[2], starts(t, fed, 0, 1)[0]; !slices.Equal(got, want) {
 		t.Errorf("the model of a client that was skipped is %v, want %v", got, want)
 	}
 	if n := len(h.Last().Unseen); n != 2 || s.State.Omega.Rows() != 2 {

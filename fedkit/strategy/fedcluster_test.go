@@ -19,12 +19,10 @@ import (
 
 // cycle replays one visit to a cluster in float64: the example-weighted mean of its clients' models trained from x.
 func (s solver) cycle(round, call int, clients []int, x []float64) []float64 {
-	ones, zeros := slices.Repeat([]float64{1}, len(x)), make([]float64, len(x))
 	next, n := make([]float64, len(x)), 0.0
 	for _, i := range clients {
-		w, _ := s.train(round, call, i, s.l.Epochs, x, ones, zeros)
 		size := float64(len(s.fed.Clients[i].Train))
-		floats.AddScaled(next, size, w)
+		floats.AddScaled(next, size, s.plain(round, call, i, x))
 		n += size
 	}
 	floats.Scale(1/n, next)
@@ -50,11 +48,9 @@ func TestFedClusterAgainstFloat64(t *testing.T) {
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	fed := rivals(t, model.MLP(3), uneven...)
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 3, 1}, Regression: true}, l, seed}
-	w, orders := startOf(t, fed, seed), map[int]int{}
+	w, orders := starts(t, fed, seed, 1)[0], map[int]int{}
 	s := &strategy.FedCluster{K: k, Local: l, Fraction: 0.5}
-	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		expect.OK(t, err)
-		r := h.Last()
+	for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 		groups := visits(r)
 		if len(groups) != k || len(groups[0]) != 2 || len(groups[1]) != 2 { // of three clients
 			t.Fatalf("round %d: clients %v of clusters %v", r.Round, groups, r.Clusters)

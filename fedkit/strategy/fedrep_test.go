@@ -25,7 +25,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 	fed := rivals(t, model.MLP(3), uneven...)
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 3, 1}, Regression: true}, l, seed}
 	d, split := 3*3+3+3+1, 3*3+3 // the last layer is the head
-	zeros, head, body := make([]float64, d), make([]float64, d), make([]float64, d)
+	head, body := make([]float64, d), make([]float64, d)
 	for j := range d {
 		if j < split {
 			body[j] = 1
@@ -33,20 +33,18 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 			head[j] = 1
 		}
 	}
-	x := startOf(t, fed, seed)
+	x := starts(t, fed, seed, 1)[0]
 	heads := make([][]float64, fed.Size())
 	for i := range heads {
 		heads[i] = x[split:]
 	}
 	s := &strategy.FedRep{HeadEpochs: 3, Local: l, Fraction: 0.5}
-	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		expect.OK(t, err)
-		r := h.Last()
+	for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 		next, n := make([]float64, split), 0.0
 		for at, i := range r.Clients() {
-			w, before := o.train(r.Round, 1, i, 3, append(append([]float64(nil), x[:split]...), heads[i]...), head, zeros)
+			w, before := o.train(r.Round, 1, i, 3, append(append([]float64(nil), x[:split]...), heads[i]...), head, nil)
 			start := w
-			w, steps := o.train(r.Round, 2, i, 1, start, body, zeros)
+			w, steps := o.train(r.Round, 2, i, 1, start, body, nil)
 			heads[i] = w[split:]
 			size := float64(len(fed.Clients[i].Train))
 			floats.AddScaled(next, size, w[:split])

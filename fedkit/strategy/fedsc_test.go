@@ -26,11 +26,9 @@ func TestFedSCAgainstFloat64(t *testing.T) {
 	o := solver{fed, oracle.MLP{Sizes: []int{64, 10}}, l, seed}
 	want := byShares(fed, k)
 	for _, parallel := range []bool{false, true} {
-		x := startOf(t, fed, seed)
+		x := starts(t, fed, seed, 1)[0]
 		s := &strategy.FedSC{K: k, Parallel: parallel, Eta: eta, Local: l, Fraction: 0.5}
-		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			expect.OK(t, err)
-			r := h.Last()
+		for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			if !slices.Equal(r.Clusters, want) {
 				t.Fatalf("clusters %v, want %v", r.Clusters, want)
 			}

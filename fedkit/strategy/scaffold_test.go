@@ -3,6 +3,7 @@ package strategy_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -46,7 +47,7 @@ func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
 	return expect.Value(fedkit.New(d, clients, m))(t)
 }
 
-// solver is local SGD in float64, w ← w − η m ⊙ (∇f + s), on the batches that fedkit draws.
+// solver is local SGD in float64, w ← w − η m ⊙ (∇f + pull), on the batches that fedkit draws.
 type solver struct {
 	fed  *fedkit.Federation
 	net  oracle.MLP
@@ -67,27 +68,45 @@ func rowsOf(part *datasets.Split, rows []int) (x [][]float64, y []float64) {
 	return x, y
 }
 
-// train solves the local problem of a client in a round's call of Train, from 1. Each call draws its own batches.
-func (s solver) train(round, call, client, epochs int, start, mask, shift []float64) (w []float64, steps int) {
-	w = append(w, start...)
-	order := append([]int(nil), s.fed.Clients[client].Train...)
+// train solves the local problem of a client in a round's call of Train, from 1. Each call draws its own batches. mask and pull may be nil.
+func (s solver) train(round, call, client, epochs int, start, mask []float64, pull func(w []float64, j int) float64) (w []float64, steps int) {
+	w = slices.Clone(start)
+	order := slices.Clone(s.fed.Clients[client].Train)
 	for e := range epochs {
 		ids := []int{round, client, e}
 		if call > 1 {
 			ids = append(ids, call)
 		}
-		rng := fedkit.Random(s.seed, "batches", ids...)
-		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for from := 0; from < len(order); from += s.l.Batch {
-			x, y := rowsOf(&s.fed.Data.Train, order[from:min(from+s.l.Batch, len(order))])
+		fedkit.Random(s.seed, "batches", ids...).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for batch := range slices.Chunk(order, s.l.Batch) {
+			x, y := rowsOf(&s.fed.Data.Train, batch)
 			_, g := s.net.Gradient(w, x, y)
 			for j := range w {
-				w[j] -= s.l.LR * mask[j] * (g[j] + shift[j])
+				if pull != nil {
+					g[j] += pull(w, j)
+				}
+			}
+			for j := range w {
+				if mask == nil || mask[j] == 1 {
+					w[j] -= s.l.LR * g[j]
+				}
 			}
 			steps++
 		}
 	}
 	return w, steps
+}
+
+// plain is train with nothing but the gradient.
+func (s solver) plain(round, call, client int, start []float64) []float64 {
+	w, _ := s.train(round, call, client, s.l.Epochs, start, nil, nil)
+	return w
+}
+
+// starts are a seed's first k models.
+func starts(t testing.TB, fed *fedkit.Federation, seed uint64, k int) [][]float64 {
+	t.Helper()
+	return host(t, expect.Value(fed.Models(k, seed))(t))
 }
 
 // host returns the rows of a matrix.
@@ -134,18 +153,15 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
 		d, M := 4, float64(fed.Size())
 		s := &strategy.SCAFFOLD{Fraction: 0.5, Local: l, Gradients: gradients}
-		x, c, ones := startOf(t, fed, seed), make([]float64, d), []float64{1, 1, 1, 1}
+		x, c := starts(t, fed, seed, 1)[0], make([]float64, d)
 		ci := make([][]float64, fed.Size())
 		for i := range ci {
 			ci[i] = make([]float64, d)
 		}
-		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			expect.OK(t, err)
-			r := h.Last()
+		for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			dx, dc := make([]float64, d), make([]float64, d)
 			for at, i := range r.Clients() {
-				shift := floats.SubTo(make([]float64, d), c, ci[i])
-				w, steps := o.train(r.Round, 1, i, l.Epochs, x, ones, shift)
+				w, steps := o.train(r.Round, 1, i, l.Epochs, x, nil, func(_ []float64, j int) float64 { return c[j] - ci[i][j] })
 				next := make([]float64, d)
 				in, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
 				_, gradient := o.net.Gradient(x, in, y)
@@ -255,21 +271,6 @@ func (p poison) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 	}
 	return u.Models
 }
-
-// startOf returns the initial model of strategies with one model.
-func startOf(t testing.TB, fed *fedkit.Federation, seed uint64) []float64 {
-	t.Helper()
-	s := &freeze{}
-	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: seed})
-	return host(t, s.State.X)[0]
-}
-
-// freeze keeps the model it draws.
-type freeze struct{ State struct{ X *fedkit.Matrix } }
-
-func (s *freeze) Start(r *fedkit.Round) error        { s.State.X = r.Models(1); return r.Err() }
-func (s *freeze) Round(*fedkit.Round) error          { return nil }
-func (s *freeze) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
 
 // plusOne is an interceptor that adds 1 to every parameter.
 type plusOne struct{}

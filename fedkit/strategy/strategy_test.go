@@ -2,6 +2,7 @@ package strategy_test
 
 import (
 	"context"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,17 @@ func on(fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Federation {
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
 	return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
+}
+
+// each runs a strategy, and yields the record of every round.
+func each(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) iter.Seq[*fedkit.Record] {
+	return func(yield func(*fedkit.Record) bool) {
+		for h, err := range fedkit.Rounds(context.Background(), fed, s, o) {
+			if expect.OK(t, err); !yield(h.Last()) {
+				return
+			}
+		}
+	}
 }
 
 // Two groups of clients with different optima. Clustered algorithms separate them, and unseen clients find theirs; one global model
