@@ -1,9 +1,8 @@
 package examples_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,15 +14,16 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/server"
-	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
@@ -61,17 +61,24 @@ func TestSuiteOnDigits(t *testing.T) {
 	few := func(m fedkit.Model) *fedkit.Federation {
 		return must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, m))
 	}
-	l := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}
+	l, plain, deep, lora := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}, few(tiny), few(model.MLP(6)), few(examples.LoRA(2, 4, model.BatchNormMLP(6), nil))
 	for _, c := range []struct {
-		model fedkit.Model
-		s     fedkit.Strategy
+		fed *fedkit.Federation
+		s   fedkit.Strategy
 	}{
-		{tiny, &examples.FedLC{Fraction: 0.5, Local: l}},
-		{tiny, &examples.Distill{Fraction: 0.5, Local: l}},
-		{examples.Twin(tiny), &examples.APFL{Fraction: 0.5, Local: l}},
-		{model.CNN(), &examples.Partial{Fraction: 0.5, Local: fedkit.Local{Steps: 2, Batch: 4, LR: 0.1}, Personal: []string{"dense2"}}},
+		{plain, &examples.FedLC{Fraction: 0.5, Local: l}},
+		{plain, &examples.Distill{Fraction: 0.5, Local: l}},
+		{plain, &examples.FedProto{Fraction: 0.5, Local: l}},
+		{withServer(t, plain), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
+		{few(examples.Twin(tiny)), &examples.APFL{Fraction: 0.5, Local: l}},
+		{few(model.CNN()), &examples.Partial{Fraction: 0.5, Local: fedkit.Local{Steps: 2, Batch: 4, LR: 0.1}, Personal: []string{"dense2"}}},
+		{deep, &examples.Fed3R{Fraction: 0.5}},
+		{deep, &examples.FedCOF{Fraction: 0.5}},
+		{lora, &examples.FlexLoRA{Fraction: 0.5, Local: l}},
+		{lora, &examples.FLoRA{Fraction: 0.5, Local: l}},
+		{lora, &examples.HetLoRA{Fraction: 0.5, Local: l, Ranks: examples.Ranks{1, 2, 1, 2}}},
 	} {
-		if err := (fedtest.Suite{Fed: few(c.model)}).Test(c.s); err != nil {
+		if err := (fedtest.Suite{Fed: c.fed}).Test(c.s); err != nil {
 			t.Error(err)
 		}
 	}
@@ -84,7 +91,8 @@ var rivals = sync.OnceValues(func() (plain, twin *fedkit.Federation) {
 	return must.M1(fedkit.New(d, partition.Natural{}, tiny)), must.M1(fedkit.New(d, partition.Natural{}, examples.Twin(tiny)))
 })
 
-// Algorithms that must be the same, up to the rounding of float32.
+// Algorithms that must be the same, up to the rounding of float32, and with the same traffic. The global models of Ditto and APFL are
+// FedAvg's, whatever λ and α, and so is that of pFedMe with R = 1 and ηλ = 1.
 func TestIdentities(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
@@ -118,6 +126,9 @@ func TestIdentities(t *testing.T) {
 		{"FedDF with one client per round = FedAvg", helped, &examples.FedDF{Fraction: 0.1, Local: l, Distill: l}, &strategy.FedAvg{Fraction: 0.1, Local: l}},
 		{"DP-FedAvg without sampling, clipping and noise = FedAvg", plain, &examples.DPFedAvg{Local: l, Clip: 1e3, Noise: fedkit.Zero}, &strategy.FedAvg{Local: l}},
 		{"Sparse with k = d = FedAvg", plain, &examples.Sparse{Fraction: 0.5, Local: l, Keep: 1}, avg},
+		{"Ditto's global model = FedAvg's", plain, &examples.Ditto{Fraction: 0.5, Local: l}, avg},
+		{"APFL's global model = FedAvg's", twin, &examples.APFL{Fraction: 0.5, Local: l}, avg},
+		{"pFedMe's global model = FedProx's", plain, &examples.PFedMe{Fraction: 0.5, Local: l, Rounds: 1, Lambda: 0.3, Eta: 1 / 0.3}, &strategy.FedAvg{Fraction: 0.5, Local: near}},
 		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
 	} {
 		o := fedkit.Options{Rounds: 4, Seed: 3}
@@ -129,11 +140,10 @@ func TestIdentities(t *testing.T) {
 			single = plain
 		}
 		a, b := run(t, c.fed, c.a, o).Last(), run(t, single, c.b, o).Last()
-		for i, s := range a.Scores {
-			if got, want := float64(s.Loss), float64(b.Scores[i].Loss); !(math.Abs(got-want) <= 1e-5*want) {
-				t.Errorf("%s: client %d has a loss of %v, want %v", c.name, i, got, want)
-			}
+		if strings.Contains(c.name, "global model") {
+			a.Scores, b.Scores = []fedkit.Score{*a.Global}, []fedkit.Score{*b.Global}
 		}
+		sameScores(t, c.name, a, b)
 		if _, private := c.b.(*strategy.LocalOnly); !private && (a.BytesUp != b.BytesUp || a.BytesDown != b.BytesDown) {
 			t.Errorf("%s: %d bytes down and %d up, want %d and %d", c.name, a.BytesDown, a.BytesUp, b.BytesDown, b.BytesUp)
 		}
@@ -146,31 +156,6 @@ func TestRunningValues(t *testing.T) {
 	for name, s := range map[string]fedkit.Strategy{"FedDyn": &examples.FedDyn{}, "FedNova": &examples.FedNova{}, "QFedAvg": &examples.QFedAvg{},
 		"DPFedAvg": &examples.DPFedAvg{}, "QSGD": &examples.QSGD{}, "Sparse": &examples.Sparse{}, "PFedMe with β or ηλ > 1": &examples.PFedMe{Beta: 2}} {
 		expect.Invalid(t, "strategy = "+name, "since bn1/mean of BN-MLP-3 is a running value")(fedkit.Describe(fed, s, fedkit.Options{Rounds: 1}))
-	}
-}
-
-// The global models of Ditto and APFL are FedAvg's, whatever λ and α, with its traffic. So is that of pFedMe with R = 1 and ηλ = 1.
-func TestGlobalModelIsFedAvgs(t *testing.T) {
-	plain, twin := rivals()
-	o := fedkit.Options{Rounds: 4, Seed: 3}
-	near := standard
-	near.Prox = 0.3
-	avg, prox := run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: standard}, o).Last(), run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: near}, o).Last()
-	for name, got := range map[string]*fedkit.Record{
-		"Ditto":  run(t, plain, &examples.Ditto{Fraction: 0.5, Local: standard}, o).Last(),
-		"APFL":   run(t, twin, &examples.APFL{Fraction: 0.5, Local: standard}, o).Last(),
-		"pFedMe": run(t, plain, &examples.PFedMe{Fraction: 0.5, Local: standard, Rounds: 1, Lambda: 0.3, Eta: 1 / 0.3}, o).Last(),
-	} {
-		want := avg
-		if name == "pFedMe" {
-			want = prox
-		}
-		if p, q := float64(got.Global.Loss), float64(want.Global.Loss); !(math.Abs(p-q) <= 1e-5*q) {
-			t.Errorf("%s: the global model has a loss of %v, FedAvg's %v", name, p, q)
-		}
-		if got.BytesUp != want.BytesUp || got.BytesDown != want.BytesDown {
-			t.Errorf("%s: %d bytes down and %d up, want FedAvg's %d and %d", name, got.BytesDown, got.BytesUp, want.BytesDown, want.BytesUp)
-		}
 	}
 }
 
@@ -197,76 +182,6 @@ func withServer(t testing.TB, fed *fedkit.Federation) *fedkit.Federation {
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
 	return expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
-}
-
-// Unseen clients get personal models without changing a run, for any number of workers.
-func TestUnseenClients(t *testing.T) {
-	expect.Long(t, "arithmetic")
-	plain, twin := rivals()
-	helped := must.M1(withServer(t, plain).HoldOut(2, 1))
-	plain, twin = must.M1(plain.HoldOut(2, 1)), must.M1(twin.HoldOut(2, 1))
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.2}
-	for _, c := range []struct {
-		fed *fedkit.Federation
-		s   fedkit.Strategy
-	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {plain, &examples.FedEM{Local: l, K: 2}}, {plain, &examples.FedProto{Local: l, Layer: "dense1"}}, {helped, &examples.FedDF{Local: l, Distill: l}}, {twin, &examples.APFL{Local: l}}} {
-		alone := *c.fed
-		alone.Unseen = nil
-		var unseen [2]fedkit.Float
-		var rounds [3][]byte
-		for i, fed := range []*fedkit.Federation{c.fed, c.fed, &alone} {
-			h := run(t, fed, c.s, fedkit.Options{Rounds: 4, EvalEvery: 2, Concurrency: 1 + 3*i})
-			if i < 2 {
-				unseen[i] = h.Last().MeanUnseen().Loss
-			}
-			for i := range h.Rounds {
-				h.Rounds[i].Seconds, h.Rounds[i].EvalTime, h.Rounds[i].Unseen = 0, 0, nil
-			}
-			rounds[i] = must.M1(json.Marshal(h.Rounds))
-		}
-		if unseen[0] != unseen[1] || !bytes.Equal(rounds[0], rounds[1]) || !bytes.Equal(rounds[0], rounds[2]) {
-			t.Errorf("%T: other bytes with 4 workers, or without unseen clients", c.s)
-		}
-	}
-}
-
-// What fedtest's suite tests on a problem without classes, for algorithms that need them.
-func TestResume(t *testing.T) {
-	expect.Long(t, "arithmetic")
-	plain, _ := rivals()
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
-	for _, c := range []struct {
-		fed *fedkit.Federation
-		s   func() fedkit.Strategy
-	}{
-		{plain, func() fedkit.Strategy { return &examples.FedProto{Fraction: 0.5, Local: l} }},
-		{withServer(t, plain), func() fedkit.Strategy { return &examples.FedDF{Fraction: 0.5, Local: l, Distill: l} }},
-	} {
-		fed := must.M1(c.fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Seed: 3}))
-		whole, o := c.s(), fedkit.Options{Rounds: 5}
-		first := int64(0)
-		var h *fedkit.History
-		for now, err := range fedkit.Rounds(t.Context(), fed, whole, o) {
-			expect.OK(t, err)
-			if h = now; len(h.Rounds) == 1 {
-				first = xla.Compilations()
-			}
-		}
-		if n := xla.Compilations() - first; n != 0 {
-			t.Errorf("%T: %d programs were compiled after the first round, want 0", whole, n)
-		}
-		o.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
-		for now, err := range fedkit.Rounds(t.Context(), fed, c.s(), o) {
-			expect.OK(t, err)
-			if len(now.Rounds) == 2 {
-				break
-			}
-		}
-		rest := c.s()
-		if a, b := must.M1(fedtest.Outcome(whole, h)), must.M1(fedtest.Outcome(rest, run(t, fed, rest, o))); !bytes.Equal(a, b) {
-			t.Errorf("%T: a resumed run ends with different bytes", whole)
-		}
-	}
 }
 
 // A Weighting replaces n_i or 1, whichever is the default. FedDyn's h stays the weighted mean of all h_i.
@@ -317,6 +232,161 @@ func TestLength(t *testing.T) {
 		lines := slices.DeleteFunc(strings.Split(string(b), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 		if len(lines) > 60 && !strings.HasSuffix(name, "_test.go") {
 			t.Errorf("%s has %d lines, want at most 60", name, len(lines))
+		}
+	}
+}
+
+// FedFomo's clients receive all models of the round, and send their own. Without validation rows it is refused.
+func TestFedFomo(t *testing.T) {
+	plain, _ := rivals()
+	expect.Invalid(t, "FedFomo: ", "federation = one client per owner: must be one whose clients have validation rows")(
+		fedkit.Run(t.Context(), plain, &examples.FedFomo{Local: standard}, fedkit.Options{Rounds: 1}))
+	fed := must.M1(fedkit.New(plain.Data, partition.Validation{Of: partition.Natural{}}, tiny))
+	h := run(t, fed, &examples.FedFomo{Fraction: 0.5, Local: standard}, fedkit.Options{Rounds: 2})
+	if model := int64(4 * fed.Task.Dim()); h.Last().BytesDown != 3*3*model || h.Last().BytesUp != 3*model {
+		t.Errorf("%d bytes down and %d up, want 9 and 3 models of %d", h.Last().BytesDown, h.Last().BytesUp, model)
+	}
+}
+
+// APFL serves each client the mixture with the lowest loss on its validation rows; the clients train as with one α.
+func TestAPFLChoosesAlpha(t *testing.T) {
+	plain, twin := rivals()
+	fed := must.M1(fedkit.New(plain.Data, partition.Validation{Of: partition.Natural{}}, examples.Twin(tiny)))
+	alphas := []float64{0, 0.5, 1}
+	expect.Invalid(t, "Alphas = [0 2]: must be in [0, 1]")(fedkit.Run(t.Context(), fed, &examples.APFL{Local: standard, Alphas: []float64{0, 2}}, fedkit.Options{Rounds: 1}))
+	expect.Invalid(t, "APFL: ", "Alphas = [0 0.5 1]: must be left out unless clients have validation rows")(fedkit.Run(t.Context(), twin, &examples.APFL{Local: standard, Alphas: alphas}, fedkit.Options{Rounds: 1}))
+	s := &examples.APFL{Local: standard, Alphas: alphas}
+	run(t, fed, s, fedkit.Options{Rounds: 3})
+	sv := must.M1(fedkit.Served(t.Context(), fed, s))
+	loss := make([][]float64, len(alphas)) // by α and client
+	for k, a := range alphas {
+		one := &examples.APFL{Local: standard, Alpha: a}
+		if a == 0 {
+			one.Alpha = fedkit.Zero
+		}
+		one.State = s.State
+		models := must.M1(fedkit.Served(t.Context(), fed, one)).Models
+		for i, c := range fed.Clients {
+			p := must.M1(fed.Predict(t.Context(), models.Take(i), datasets.ValidationPart, c.Validation))
+			sum := 0.0
+			for j, out := range p[0].Outputs {
+				wide := make([]float64, len(out))
+				for c, v := range out {
+					wide[c] = float64(v)
+				}
+				sum -= logSoftmax(wide, 1)[p[0].Labels[j]]
+			}
+			loss[k] = append(loss[k], sum)
+		}
+	}
+	chosen := map[int]bool{}
+	for i := range fed.Clients {
+		best := slices.MinFunc([]int{0, 1, 2}, func(a, b int) int {
+			if loss[a][i] < loss[b][i] {
+				return -1
+			}
+			return 1
+		})
+		chosen[best] = true
+		if want := best*fed.Size() + i; sv.Assign[i] != want {
+			t.Errorf("client %d uses row %d, want %d", i, sv.Assign[i], want)
+		}
+	}
+	if len(chosen) < 2 {
+		t.Errorf("all clients choose one α: %v", chosen)
+	}
+}
+
+// Two clients have their examples in planes that meet in a line, 30° apart. The third has one example, at right angles to the first
+// plane, so its second vector is missing.
+func TestPrincipalAngles(t *testing.T) {
+	d := &datasets.Dataset{Name: "planes", Shape: []int{3}, Classes: 2}
+	d.Train.Floats = []float32{2, 0, 0, 0, 1, 0, 2, 0, 0, 0, float32(math.Cos(math.Pi / 6)), 0.5, 0, 0, 1}
+	d.Train.Labels, d.Train.Owner = []int32{0, 1, 0, 1, 0}, []int32{0, 0, 1, 1, 2}
+	d.Test = d.Train
+	fed := must.M1(fedkit.New(d, partition.Natural{}, tiny))
+	for n, want := range map[int][]float64{1: {0, 90, 60}, 2: {30, 180, 150}, 9: {30, 180, 150}} {
+		var got []float64
+		seen := cluster.Func(func(p *cluster.Points, _ int, _ *rand.Rand) ([]int, error) {
+			got = p.Distances().Values()
+			return make([]int, p.Len()), nil
+		})
+		run(t, fed, &examples.PACFL{P: 2, Angles: n, K: 1, Clusterer: seen, Local: standard}, fedkit.Options{Rounds: 1})
+		if floats.Scale(180/math.Pi, got); !floats.EqualApprox(got, want, 1e-4) {
+			t.Errorf("the sums of %d angles are %v°, want %v°", n, got, want)
+		}
+	}
+}
+
+// host records what its strategy serves unseen clients.
+type host struct {
+	fedkit.Strategy
+	served fedkit.Serving
+}
+
+func (h *host) Unwrap() fedkit.Strategy { return h.Strategy }
+
+func (h *host) ServeUnseen(r *fedkit.Round) fedkit.Serving {
+	h.served = h.Strategy.(fedkit.UnseenServer).ServeUnseen(r)
+	return h.served
+}
+
+// The models served to unseen clients, in float64, with full batches.
+func TestWelcome(t *testing.T) {
+	const steps, rate, seed = 4, 0.3, 4
+	d := must.M1(datasets.GaussianMixture{Clients: 4, Groups: 1, Rows: 8, Features: inputs, Classes: classes, Separation: 1.5}.Make())
+	deal := partition.Dirichlet{Clients: 4, Alpha: 0.5, Seed: 2, MinTrain: 3}
+	fed, twins := must.M1(fedkit.New(d, deal, tiny)), must.M1(fedkit.New(d, deal, examples.Twin(tiny)))
+	fed, twins = must.M1(fed.HoldOut(2, 1)), must.M1(twins.HoldOut(2, 1))
+	l := fedkit.Local{Steps: steps, Batch: fedkit.FullBatch, LR: rate}
+	o, dim := world{fed.Unseen, rate}, fed.Task.Dim()
+	head := (inputs + 1) * hidden // its offset
+	first := precision.Double(must.M1(must.M1(fed.Models(1, seed)).Host()))
+
+	ditto, apfl := &examples.Ditto{Local: l, Lambda: 0.5}, &examples.APFL{Local: l, Alpha: 0.3}
+	envelope := &examples.PFedMe{Local: l, Rounds: 1, Lambda: 0.5}
+	partial, rep := &examples.Partial{Local: l, Personal: []string{"dense2"}}, &strategy.FedRep{Local: l}
+	ownHead := func(i int, x []float64) []float64 {
+		h := o.descend(10*steps, first[head:], func(h []float64) float64 { return o.loss(i, slices.Concat(x[:head], h)) })
+		return slices.Concat(x[:head], h)
+	}
+	for _, c := range []struct {
+		s    fedkit.Strategy
+		x    func() *fedkit.Matrix
+		want func(i int, x []float64) []float64
+	}{
+		{ditto, func() *fedkit.Matrix { return ditto.State.X }, func(i int, x []float64) []float64 {
+			return o.descend(steps, x, func(v []float64) float64 { return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2) })
+		}},
+		{envelope, func() *fedkit.Matrix { return envelope.State.X }, func(i int, x []float64) []float64 {
+			return o.descend(steps, x, func(v []float64) float64 { return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2) })
+		}},
+		{apfl, func() *fedkit.Matrix { return apfl.State.X }, func(i int, x []float64) []float64 {
+			mixed := func(v, w []float64) []float64 {
+				return floats.AddScaledTo(make([]float64, dim), floats.ScaleTo(make([]float64, dim), 0.3, v), 0.7, w)
+			}
+			v, w := x, x
+			for range steps {
+				v = o.descend(1, v, func(v []float64) float64 { return o.loss(i, mixed(v, w)) })
+				w = o.descend(1, w, func(w []float64) float64 { return o.loss(i, w) })
+			}
+			return mixed(v, x)
+		}},
+		{partial, func() *fedkit.Matrix { return partial.State.X }, ownHead},
+		{rep, func() *fedkit.Matrix { return rep.State.X }, ownHead},
+	} {
+		in := fed
+		if c.s == apfl {
+			in = twins
+		}
+		s := &host{Strategy: c.s}
+		run(t, in, s, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
+		x, served := precision.Double(must.M1(c.x().Host())), s.served.Models.Take(s.served.Assign...)
+		for i := range fed.Unseen.Size() {
+			got, want := precision.Double(must.M1(served.Take(i).Host()))[:dim], c.want(i, x[:dim])
+			if !(floats.Distance(got, want, math.Inf(1)) <= 1e-4) {
+				t.Errorf("%T: unseen client %d has the model %v, want %v", c.s, i, got, want)
+			}
 		}
 	}
 }

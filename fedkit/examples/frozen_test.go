@@ -217,16 +217,6 @@ func TestFedCOF(t *testing.T) {
 	}
 }
 
-func TestFrozenSuite(t *testing.T) {
-	expect.Long(t, "some hundred rounds for each")
-	few := must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, model.MLP(6)))
-	for _, s := range []fedkit.Strategy{&examples.Fed3R{Fraction: 0.5}, &examples.FedCOF{Fraction: 0.5}} {
-		if err := (fedtest.Suite{Fed: few}).Test(s); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestFrozenRefusals(t *testing.T) {
 	plain := digits()
 	one := fedkit.Options{Rounds: 1}

@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -104,25 +103,4 @@ func TestQSGDIsUnbiased(t *testing.T) {
 			t.Errorf("parameter %d is off by %v ± %v", j, mean, sd)
 		}
 	}
-}
-
-// A client has privacy at a price: ε grows by the round.
-func ExampleDPFedAvg() {
-	h := after(20, digits(), &examples.DPFedAvg{Fraction: 0.5, Clip: 2, Noise: 0.5, Local: short})
-	fmt.Printf("more than 50 %% right: %v, with ε = %.0f\n", h.Accuracy() > 0.5, h.Last().Notes["epsilon"])
-	// Output: more than 50 % right: true, with ε = 63
-}
-
-// A tenth of the values is enough, since what is not sent is kept.
-func ExampleSparse() {
-	h := after(20, digits(), &examples.Sparse{Fraction: 0.5, Keep: 0.1, Local: short})
-	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7, "for", h.Last().BytesUp, "bytes per round")
-	// Output: more than 70 % right: true for 9680 bytes per round
-}
-
-// Four bits per value: a sign and seven levels.
-func ExampleQSGD() {
-	h := after(20, digits(), &examples.QSGD{Fraction: 0.5, Levels: 7, Local: short})
-	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7, "for", h.Last().BytesUp, "bytes per round")
-	// Output: more than 70 % right: true for 6050 bytes per round
 }
