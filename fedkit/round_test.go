@@ -7,16 +7,22 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/sim"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // scripted is a strategy whose rounds are a function, for tests of what Round offers.
@@ -426,4 +432,547 @@ func TestRandomRows(t *testing.T) {
 	r := &Round{T: 1, Fed: fed}
 	expect.Invalid(t, "d = 0: must be at least 1")(r.Uniform("noise", 0, 1).Err())
 	expect.Invalid(t, "d = 0: must be at least 1")(r.Err())
+}
+
+// peek is a selector that keeps what it is told of the clients before it chooses all of them.
+type peek struct{ seen *[][]ClientResult }
+
+func (peek) UsesSimilarity() bool { return true }
+
+func (p peek) Select(r *Round, _ int) []int {
+	*p.seen = nil
+	for _, c := range r.AllClients() {
+		past := r.Past(c)
+		if last, rounds := r.Last(c); rounds != len(past) || rounds > 0 && last != past[rounds-1] {
+			r.Fail(fmt.Errorf("client %d: %+v of %d rounds, the past is %+v", c, last, rounds, past))
+		}
+		*p.seen = append(*p.seen, slices.Clone(past))
+	}
+	return r.AllClients()
+}
+
+// picky is mean with that selector, two jobs a round and μ by client.
+type picky struct {
+	seen  *[][]ClientResult `config:"-"`
+	State struct{ X *Matrix }
+}
+
+func (*picky) UsesPast() bool { return true }
+
+func (s *picky) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
+
+func (s *picky) Round(r *Round) error {
+	S := r.Select(peek{s.seen}, 0)
+	l := Local{Batch: 4, LR: 0.1}
+	r.Train(Job{Clients: S, Start: s.State.X, Local: l})
+	u := r.Train(Job{Clients: S, Start: s.State.X, Local: l, Pulls: []Pull{{Weights: []float64{0.5, 0.25, 1}}}})
+	s.State.X = u.Models.Mean(nil)
+	return r.Err()
+}
+
+func (s *picky) Serve(*Round) Serving { return Serving{Global: s.State.X, Clusters: nil} }
+
+func TestPastIsWhatTheRecordsSay(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	var whole, resumed [][]ClientResult
+	h := expect.Value(Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4}))(t)
+	for c, past := range whole {
+		if len(past) != 3 {
+			t.Fatalf("client %d: %+v, want three rounds", c, past)
+		}
+		for i, r := range h.Rounds[:3] {
+			if len(r.Results) != 3 || r.Results[c].Steps != []int{2, 6, 2}[c] {
+				t.Fatalf("two jobs in a round: %+v", r.Results)
+			}
+			if past[i] != r.Results[c] || past[i].Round != i+1 || past[i].Examples != []int{4, 9, 2}[c] || past[i].Mu != []Float{0.5, 0.25, 1}[c] {
+				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past[i], r.Results[c])
+			}
+			if s := past[i].Similarity; !(s > 0 && s <= 1+1e-6) {
+				t.Errorf("client %d, round %d: similarity %v", c, i+1, s)
+			}
+		}
+	}
+
+	o := Options{Rounds: 4, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	upTo(t, fed, &picky{seen: &resumed}, o, 2)
+	expect.Value(Run(context.Background(), fed, &picky{seen: &resumed}, o))(t)
+	if !reflect.DeepEqual(whole, resumed) {
+		t.Errorf("after a resume the past is %+v, want %+v", resumed, whole)
+	}
+}
+
+// asks is a strategy that may have the past though the history leaves it out.
+type asks struct {
+	picky
+	uses bool
+}
+
+func (s *asks) UsesPast() bool { return s.uses }
+
+func TestPastIsThereForThoseWhoAsk(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	light := Options{Rounds: 3, Keep: Keep{Results: Never}}
+	var seen [][]ClientResult
+	if _, err := Run(context.Background(), fed, &asks{picky{seen: &seen}, true}, light); err != nil || len(seen[0]) != 2 {
+		t.Errorf("%v, and the past is %+v", err, seen)
+	}
+	expect.Invalid(t, "Options.Keep.Results = -1: must be left out")(Run(context.Background(), fed, &asks{picky{seen: &seen}, false}, light))
+}
+
+// nudge moves what the last client sends by a number.
+type nudge float64
+
+func (n nudge) Intercept(u *Updates, rng *rand.Rand) *Matrix {
+	last := len(u.Results) - 1
+	shift := slices.Repeat([]float32{float32(n)}, u.Models.Cols())
+	shift[0] += float32(rng.Float64())
+	return u.Models.Put([]int{last}, u.Models.Take(last).Add(NewMatrix(shift, 1, len(shift))))
+}
+
+func (nudge) String() string { return "nudged" }
+
+func TestIntercept(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	bad := fed.Intercept(nudge(2)).Intercept(nudge(3))
+	if !strings.HasSuffix(bad.Rule, "; nudged; nudged") {
+		t.Errorf("rule %q", bad.Rule)
+	}
+	l := Local{Batch: 4, LR: 0.1}
+	var states [3][]float32
+	var records [3]Record
+	for i, f := range []*Federation{fed, bad, bad} {
+		s := &mean{Local: l}
+		h := expect.Value(Run(context.Background(), f, s, Options{Rounds: 1, Seed: 3, Concurrency: 1 + i}))(t)
+		states[i] = expect.Value(s.State.X.Host())(t)
+		records[i] = h.Rounds[0]
+	}
+	if !slices.Equal(states[1], states[2]) {
+		t.Error("the same seed gives other bytes")
+	}
+	d := len(states[0])
+	for j := 1; j < d; j++ { // the last client has 2 of 15 examples
+		if got, want := float64(states[1][j]-states[0][j]), 5*2.0/15; math.Abs(got-want) > 1e-5 {
+			t.Errorf("parameter %d moved by %v, want %v", j, got, want)
+		}
+	}
+	if records[1].Results[1].Drift != records[0].Results[1].Drift || !(records[1].Results[2].Drift > 5) {
+		t.Errorf("%+v, without interceptors %+v", records[1].Results, records[0].Results)
+	}
+
+	// NaN that arrives is found, whoever made it.
+	expect.Error(t, "round 1: train: client 2 returned an update that is not finite")(
+		Run(context.Background(), fed.Intercept(nudge(math.NaN())), &mean{Local: l}, Options{Rounds: 1}))
+}
+
+func TestWithData(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	d := *fed.Data
+	d.Train.Labels = slices.Clone(d.Train.Labels)
+	slices.Reverse(d.Train.Labels)
+	other := expect.Value(fed.Intercept(nudge(1)).WithData(&d, "raised"))(t)
+	if !strings.HasSuffix(other.Rule, "; nudged; raised") || len(other.interceptors) != 1 {
+		t.Errorf("rule %q, %d interceptors", other.Rule, len(other.interceptors))
+	}
+	d.Shape = append([]int{1}, d.Shape...)
+	expect.Error(t, "data = ")(fed.WithData(&d, "x"))
+}
+
+func TestMask(t *testing.T) {
+	fed, _ := toy(t, 4)
+	task := *fed.Task
+	task.Params = []Param{{Name: "a/weights", Shape: []int{2, 1}}, {Name: "a/biases", Shape: []int{1}}, {Name: "ab/weights", Shape: []int{2}}}
+	for want, layers := range map[string][]string{"[1 1 1 0 0]": {"a"}, "[0 0 1 0 0]": {"a/biases"}, "[1 1 1 1 1]": {"a", "ab"}, "[0 0 0 0 0]": nil} {
+		if got, err := task.Mask(layers...); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%v: %v, %v; want %s", layers, got, err, want)
+		}
+	}
+	expect.Error(t, `layer = "b": must be one of a/weights, a/biases, ab/weights, or the part of one before a slash`)(task.Mask("b"))
+}
+
+// needy is a part that looks at the federation.
+type needy struct{}
+
+func (needy) Check(fed *Federation, _ int) error {
+	if len(fed.Clients) < 2 {
+		return Invalid("Size", len(fed.Clients), "at least 2")
+	}
+	return nil
+}
+
+// wordless is an interceptor that cannot describe itself.
+type wordless struct{ nudge }
+
+func (wordless) String() string { panic("no words") }
+
+// No method of a federation that is nil, or that New did not make, panics: those that need one say so.
+func TestFederationsThatNewDidNotMake(t *testing.T) {
+	ctx, of := context.Background(), reflect.TypeFor[*Federation]()
+	for _, fed := range []*Federation{nil, {}} {
+		for i := range of.NumMethod() {
+			name, method := of.Method(i).Name, reflect.ValueOf(fed).Method(i)
+			var args []reflect.Value
+			for j := range method.Type().NumIn() {
+				if arg := reflect.Zero(method.Type().In(j)); arg.Type() == reflect.TypeFor[context.Context]() {
+					args = append(args, reflect.ValueOf(ctx))
+				} else {
+					args = append(args, arg)
+				}
+			}
+			out := method.Call(args)
+			err, fails := out[len(out)-1].Interface().(error)
+			if name == "Fits" || name == "FitsPairs" || name == "NeedsValidation" || name == "AllTrained" {
+				if fails {
+					t.Errorf("%s without a federation: %v", name, err)
+				}
+			} else if last := out[len(out)-1].Type(); last == reflect.TypeFor[error]() && (!fails || !strings.Contains(err.Error(), "invalid: federation = nil: must be made by fedkit.New")) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		if _, err := Run(ctx, fed.Intercept(nudge(1)), &mean{}, Options{Rounds: 1}); err == nil || err.Error() != "fedkit: invalid: federation = nil: must be made by fedkit.New" {
+			t.Errorf("a run with an interceptor: %v", err)
+		}
+	}
+	if err := Check(needy{}, nil, 3); !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), "needy: invalid: federation = nil: must be made by fedkit.New: panic without one: ") {
+		t.Errorf("Check: %v", err)
+	}
+	fed, _ := toy(t, 4, 4)
+	for want, by := range map[string]Interceptor{"interceptor = nil": nil, "interceptor = nil: must be a fedkit.Interceptor": (*wordless)(nil), "interceptor: panic: no words": wordless{}} {
+		expect.Error(t, want)(Run(ctx, fed.Intercept(by), &mean{}, Options{Rounds: 1}))
+	}
+}
+
+func TestHistoriesKeepTheManifest(t *testing.T) {
+	fed, _ := toy(t, 4, 9)
+	h, err := Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 1})
+	expect.OK(t, err)
+	file := filepath.Join(t.TempDir(), "h.json")
+	expect.OK(t, h.Save(file))
+	back := expect.Value(Load(file))(t)
+	if want := fed.Manifest(); back.Manifest == nil || !reflect.DeepEqual(*back.Manifest, want) || len(want.Data) != 64 || len(want.Clients) != 64 {
+		t.Errorf("manifest %v, want %v", back.Manifest, want)
+	}
+
+	// Other data have another manifest; who stands between clients and server has no part in it.
+	d := *fed.Data
+	d.Train.Labels = slices.Clone(d.Train.Labels)
+	d.Train.Labels[0] = 1 - d.Train.Labels[0]%2
+	other := expect.Value(fed.WithData(&d, "raised"))(t)
+	was, is, same := fed.Manifest(), other.Manifest(), fed.Intercept(nudge(1)).Manifest()
+	if was.Data == is.Data || was.Clients != is.Clients || !reflect.DeepEqual(was, same) {
+		t.Errorf("manifests %v, %v with other data, %v with an interceptor", was, is, same)
+	}
+
+	// A history from before manifests were kept.
+	h.Manifest = nil
+	expect.OK(t, h.Save(file))
+	if back, err = Load(file); err != nil || back.Manifest != nil {
+		t.Errorf("%v, %v", back.Manifest, err)
+	}
+}
+
+// A run says on which device it is.
+func TestDescribeSaysWhichDevice(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	h, err := Describe(fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 1})
+	if err != nil || !strings.Contains(h.Hardware, " processor") && h.Device == "cpu" {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// frozen is the toy federation with its first layer's weights frozen: 20 of 39 parameters, 80 bytes of 156.
+func frozen(t testing.TB, sizes ...int) (fed, plain *Federation) {
+	t.Helper()
+	plain, _ = toy(t, sizes...)
+	return expect.Value(New(plain.Data, partition.Given(plain.Clients), func(*datasets.Dataset) (*Task, error) { return plain.Task.Freeze("w1") }))(t), plain
+}
+
+// Frozen parameters are those of a mask in every job, bit by bit, also with an optimizer that would move them and with a mask of the
+// job's own.
+func TestFrozenIsMasked(t *testing.T) {
+	fed, plain := frozen(t, 4, 9, 2)
+	local := Local{Epochs: 2, Batch: 4, LR: 0.1, Optimizer: WeightDecay{Lambda: 0.1, Then: Adam{}}}
+	for _, own := range []string{"w1", "b1"} {
+		a := &mean{Local: local, Before: func(r *Round, j *Job) { j.Mask = r.Mask("w1", own).Not() }}
+		b := &mean{Local: local}
+		if own != "w1" {
+			b.Before = func(r *Round, j *Job) { j.Mask = r.Mask(own).Not() }
+		}
+		expect.Value(Run(context.Background(), plain, a, Options{Rounds: 3}))(t)
+		expect.Value(Run(context.Background(), fed, b, Options{Rounds: 3}))(t)
+		if x, y := expect.Value(a.State.X.Host())(t), expect.Value(b.State.X.Host())(t); !slices.Equal(x, y) {
+			t.Errorf("%s: %v, want %v", own, y, x)
+		}
+	}
+}
+
+// sending is a mean of clients to which models are sent in several ways.
+type sending struct {
+	mean
+	Kind  string
+	State struct {
+		X        *Matrix
+		InFlight InFlight
+	}
+}
+
+func (s *sending) Start(r *Round) error {
+	s.State.X, s.State.InFlight = r.Models(1), InFlight{}
+	return r.Err()
+}
+
+func (s *sending) Serve(*Round) Serving { return Serving{Global: s.State.X} }
+
+func (s *sending) Round(r *Round) error {
+	job := Job{Clients: []int{0}, Start: s.State.X, Local: s.Local}
+	switch s.Kind {
+	case "all":
+		job.Clients = r.AllClients()
+	case "one by one":
+		job.Clients = []int{r.T / 2}
+	case "a part":
+		job.Communicated = r.Mask("w1", "b1")
+	case "nothing":
+		job.StayLocal = true
+	case "losses before":
+		r.Losses(r.Models(2), datasets.TrainPart, job.Clients)
+		job.Down = Zero
+	case "asynchronous":
+		job.Clients = nil
+		u := r.TrainAsync(&s.State.InFlight, Async{Concurrency: 2, Selector: SelectorFunc(func(r *Round, n int) []int { return r.Candidates()[:n] }), Job: job})
+		s.State.X = u.Models.Mean(nil)
+		return r.Err()
+	}
+	u := r.Train(job)
+	s.State.X = u.Models.Mean(u.Examples())
+	return r.Err()
+}
+
+// A model travels without its frozen parameters, which a client receives with its first one: also if it only compares losses, in an
+// asynchronous round, or after a resume.
+func TestFrozenTravelsOnce(t *testing.T) {
+	fed, _ := frozen(t, 4, 9, 2)
+	const model, base = 76, 80
+	if got := fed.Task.Bytes(); got != model {
+		t.Fatalf("%d bytes, want %d", got, model)
+	}
+	local := Local{Epochs: 1, Batch: 4, LR: 0.1}
+	for kind, c := range map[string]struct{ down, up []int64 }{ // by round
+		"all":           {[]int64{3 * (model + base), 3 * model, 3 * model}, []int64{3 * model, 3 * model, 3 * model}},
+		"one by one":    {[]int64{model + base, model + base, model}, []int64{model, model, model}},
+		"a part":        {[]int64{base + 16, 16, 16}, []int64{16, 16, 16}},
+		"nothing":       {[]int64{0, 0, 0}, []int64{0, 0, 0}},
+		"losses before": {[]int64{2*model + base, 2 * model, 2 * model}, []int64{model, model, model}},
+		"asynchronous":  {[]int64{2 * (model + base), model, model}, []int64{model, model, model}},
+	} {
+		s := &sending{mean: mean{Local: local}, Kind: kind}
+		o := Options{Rounds: 2, Checkpoint: filepath.Join(t.TempDir(), "c")}
+		expect.Value(Run(context.Background(), fed, s, o))(t)
+		o.Rounds = 3
+		h := expect.Value(Run(context.Background(), fed, s, o))(t)
+		var down, up []int64
+		for _, r := range h.Rounds {
+			down, up = append(down, r.BytesDown), append(up, r.BytesUp)
+		}
+		if !slices.Equal(down, c.down) || !slices.Equal(up, c.up) {
+			t.Errorf("%s: down %v, up %v, want %v and %v", kind, down, up, c.down, c.up)
+		}
+	}
+}
+
+// On the simulated clock, a client's first download is longer.
+func TestFrozenTakesItsTime(t *testing.T) {
+	fed, _ := frozen(t, 4, 9, 2)
+	fed = expect.Value(fed.WithDevices(sim.Devices{Down: sim.Constant(4), Up: sim.Constant(2)}))(t)
+	s := &mean{Local: Local{Epochs: 1, Batch: 4, LR: 0.1}, Before: func(r *Round, j *Job) { j.Clients = []int{0} }}
+	h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 2}))(t)
+	if a, b := h.Rounds[0].Clock, h.Rounds[1].Clock-h.Rounds[0].Clock; a != (76+80)/4+76/2 || b != 76/4+76/2 {
+		t.Errorf("%v and %v s", a, b)
+	}
+}
+
+// louder adds 1 to all that it sees.
+type louder struct{ seen *[]float32 }
+
+func (l louder) Intercept(u *Updates, _ *rand.Rand) *Matrix {
+	*l.seen, _ = u.Models.Host()
+	ones := make([]float32, u.Models.Cols())
+	for i := range ones {
+		ones[i] = 1
+	}
+	return u.Models.Add(NewMatrix(ones, 1, len(ones)))
+}
+func (louder) String() string { return "louder" }
+
+// Interceptors neither see nor change frozen parameters, and all models that are drawn have the same.
+func TestFrozenIsNotSeen(t *testing.T) {
+	fed, _ := frozen(t, 4, 9, 2)
+	var seen []float32
+	s := &mean{Local: Local{Epochs: 1, Batch: 4, LR: 0.1}}
+	expect.Value(Run(context.Background(), fed.Intercept(louder{&seen}), s, Options{Rounds: 1}))(t)
+	models := expect.Value(expect.Value(fed.Models(3, 0))(t).Host())(t)
+	x, d := expect.Value(s.State.X.Host())(t), fed.Task.Dim()
+	for i := range d {
+		if first := models[i]; i < 20 != (models[d+i] == first && models[2*d+i] == first && seen[i] == 0 && math.Abs(float64(x[i]-first)) < 1e-6) {
+			t.Errorf("parameter %d: drawn %v, %v and %v, seen %v, trained %v", i, first, models[d+i], models[2*d+i], seen[i], x[i])
+		}
+	}
+}
+
+func TestFreezeRefuses(t *testing.T) {
+	fed, plain := frozen(t, 4, 9, 2)
+	expect.Invalid(t, `layer = "w3": must be one of w1, b1, w2, b2`)(plain.Task.Freeze("w3"))
+	expect.Invalid(t, "layers = [w1 w2 b1 b2]: must be not all of them")(plain.Task.Freeze("w1", "w2", "b1", "b2"))
+	expect.Invalid(t, "layers = []: must be at least one")(plain.Task.Freeze())
+	if fed.Task.Name != "toy, w1 frozen" || plain.Task.Params[0].Frozen {
+		t.Errorf("%s, %v", fed.Task.Name, plain.Task.Params[0])
+	}
+	a, b := expect.Value(plain.fingerprint(nil, ""))(t), expect.Value(fed.fingerprint(nil, ""))(t)
+	if a == b {
+		t.Error("freezing changes no fingerprint")
+	}
+}
+
+// The parameters of a layer need not be neighbors, and frozen ones are of none.
+func TestLayers(t *testing.T) {
+	task := &Task{Params: []Param{{Name: "a/w", Shape: []int{2}}, {Name: "a/b", Shape: []int{1}}, {Name: "b", Shape: []int{2}}, {Name: "c/d/w", Shape: []int{1}, Frozen: true}, {Name: "a/s", Shape: []int{1}}}}
+	layers := task.Layers()
+	if len(layers) != 2 || layers[0].Name != "a" || layers[0].Size != 4 || layers[1].Name != "b" || layers[1].Size != 2 {
+		t.Fatalf("%+v", layers)
+	}
+	m := NewMatrix([]float32{1, 2, 4, 3, 4, 9, 10, 0, 0, 0, 0, 0, 9, 2}, 2, 7)
+	norms := expect.Value(m.NormsBy(layers))(t)
+	for i, want := range [][]float64{{11, 5}, {2, 0}} {
+		if !slices.Equal(norms[i], want) {
+			t.Errorf("row %d: %v, want %v", i, norms[i], want)
+		}
+	}
+	if got := expect.Value(m.Layers(layers[1], layers[0]).Host())(t); !slices.Equal(got, []float32{3, 4, 1, 2, 4, 10, 0, 0, 0, 0, 0, 2}) {
+		t.Error(got)
+	}
+	expect.Invalid(t, `layers = "a": must be one of models with 3 parameters`)(Zeros(1, 3).NormsBy(layers))
+	expect.Invalid(t, "layers = none: must be at least one")(m.Layers().Host())
+	expect.Error(t)(Failed(context.Canceled).NormsBy(layers))
+}
+
+// taught is a loss with everything that an Objective can have: the task's own, a teacher's outputs, a number per client, and the mean
+// of the batch's examples.
+type taught struct{}
+
+func (taught) Loss(b *Batch) *graph.Node {
+	far := graph.ReduceSum(graph.Square(graph.Sub(b.Out, b.Forward(b.Model("teacher")))), -1) // [C, B]
+	n := graph.MaxScalar(graph.ReduceAndKeep(b.Used, graph.ReduceSum, -1), 1)
+	b.Report(b.Loss(b.Out))
+	return graph.Add(b.Loss(b.Out), graph.Mul(b.Extra("weight"), graph.Div(graph.Mul(far, n), n)))
+}
+
+// nothing is a loss whose gradient is 0.
+type nothing struct{}
+
+func (nothing) Loss(b *Batch) *graph.Node { return graph.StopGradient(b.Loss(b.Out)) }
+
+// Without noise, clipping to a norm that no gradient has is plain SGD, with an Objective and partial batches too.
+func TestClippingNothingIsSGD(t *testing.T) {
+	fed, o := toy(t, 3, 17, 8, 1, 12, 5)
+	d := o.Dim()
+	job := Job{Clients: sequence(6), Start: randomMatrix(5, 6, d), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Objective: taught{},
+		Extra: map[string]*Matrix{"teacher": randomMatrix(6, 6, d), "weight": NewMatrix([]float32{0, 0.1, 0.2, 0.3, 0.4, 0.5}, 6, 1)}}
+	for name, objective := range map[string]Objective{"the task's loss": nil, "an objective": taught{}} {
+		job.Objective, job.Local.ClipExamples = objective, 0
+		plain := solve(t, fed, 2, job, 1, 1)
+		job.Local.ClipExamples = 1e6
+		clipped := solve(t, fed, 2, job, 1, 1)
+		want, got := rowsOf(t, plain.Models), rowsOf(t, clipped.Models)
+		for i := range want {
+			if apart := floats.Distance(want[i], got[i], math.Inf(1)); apart > 1e-6 {
+				t.Errorf("%s, client %d: %v from plain SGD", name, i, apart)
+			}
+			if a, b := float64(plain.Results[i].Loss), float64(clipped.Results[i].Loss); math.Abs(a-b) > 1e-6*(1+a) {
+				t.Errorf("%s, client %d: loss %v, want %v", name, i, b, a)
+			}
+		}
+	}
+}
+
+// The noise of a step is −η z C N(0, I) / n, anew for every client, round and step, whichever clients train beside it and on however many
+// workers.
+func TestNoiseOfClippedGradients(t *testing.T) {
+	const eta, z, c = 0.5, 1.5, 2.0
+	sizes := slices.Repeat([]int{3, 4}, 20) // 4 examples, or 3 and a row that fills the batch
+	fed, o := toy(t, sizes...)
+	job := Job{Clients: sequence(len(sizes)), Start: Zeros(1, o.Dim()), Local: Local{Steps: 1, Batch: 4, LR: eta, ClipExamples: c, Noise: z}, Objective: nothing{}}
+	normal := func(u *Updates) (noise []float64) {
+		for i, row := range rowsOf(t, u.Delta()) {
+			noise = append(noise, floats.ScaleTo(row, -float64(len(fed.Clients[u.Results[i].Client].Train))/(eta*z*c), row)...)
+		}
+		return noise
+	}
+	first := solve(t, fed, 1, job, 1, 1)
+	noise := normal(first)
+	again := normal(solve(t, fed, 2, job, 1, 1))
+	if !slices.Equal(noise, again) {
+		t.Error("another number of workers draws other noise")
+	}
+	two := job
+	two.Local.Steps = 2
+	two.Start = job.Start
+	second := normal(solve(t, fed, 1, two, 1, 1))
+	floats.Sub(second, noise)
+	other := normal(solve(t, fed, 1, job, 1, 2))
+	seed := normal(solve(t, fed, 1, job, 2, 1))
+	call := func(j Job) []float64 {
+		return normal(expect.Value(j.solve(context.Background(), fed, engine.Here(1), 1, 1, 2, nil))(t))
+	}
+	reused := job
+	reused.ReuseBatches = 1
+	if !slices.Equal(call(reused), call(job)) || slices.Equal(call(reused), noise) {
+		t.Error("another call of a round does not draw noise of its own, whichever batches it has")
+	}
+	half := len(noise) / 2
+	for name, pair := range map[string][2][]float64{"steps": {noise, second}, "rounds": {noise, other}, "seeds": {noise, seed}, "clients": {noise[:half], noise[half:]}} {
+		if r := stat.Correlation(pair[0], pair[1], nil); math.Abs(r) > 4/math.Sqrt(float64(len(pair[0]))) {
+			t.Errorf("the noise of two %s has a correlation of %v", name, r)
+		}
+	}
+	all := slices.Concat(noise, second, other, seed)
+	mean, variance := stat.MeanVariance(all, nil)
+	if n := math.Sqrt(float64(len(all))); math.Abs(mean) > 4/n || math.Abs(variance-1) > 4*math.Sqrt2/n || math.Abs(stat.ExKurtosis(all, nil)) > 4*math.Sqrt(24)/n {
+		t.Errorf("%d numbers of mean %v, variance %v and excess kurtosis %v, want those of N(0, 1)", len(all), mean, variance, stat.ExKurtosis(all, nil))
+	}
+	job.Clients = []int{7}
+	if alone := normal(solve(t, fed, 1, job, 1, 1)); floats.Distance(alone, noise[7*o.Dim():8*o.Dim()], math.Inf(1)) > 1e-5 {
+		t.Error("client 7 draws other noise when it trains alone")
+	}
+	e := expect.Value(fed.engine())(t)
+	fed.lazy.Engine = e.WithWidth(engine.Width{Even: 3, Uneven: 3, Memory: 1 << 20})
+	job.Clients = sequence(len(sizes))
+	if narrow := normal(solve(t, fed, 1, job, 1, 1)); floats.Distance(narrow, noise, math.Inf(1)) > 1e-5 {
+		t.Error("clients draw other noise when fewer train side by side")
+	}
+}
+
+// What has no gradients of single examples is refused by name.
+func TestClippingRefusals(t *testing.T) {
+	fed, _ := toy(t, 3, 4)
+	with := func(change func(*Task)) *Federation {
+		task, other := *fed.Task, *fed
+		task.Params = slices.Clone(task.Params)
+		change(&task)
+		other.Task = &task
+		return &other
+	}
+	clip := Local{Batch: 4, LR: 1, ClipExamples: 1}
+	for want, c := range map[string]struct {
+		fed   *Federation
+		local Local
+	}{
+		"Noise = 1: must be 0 without ClipExamples":  {fed, Local{Batch: 4, LR: 1, Noise: 1}},
+		"ClipExamples = -1: must be":                 {fed, Local{Batch: 4, LR: 1, ClipExamples: -1}},
+		"ClipExamples = 1: must be 0 for toy: GoMLX": {with(func(t *Task) { t.Train = func(*Training) func() *graph.Node { return nil } }), clip},
+		"ClipExamples = 1: must be 0 for toy: ":      {with(func(t *Task) { t.Params[1].Running = true }), clip},
+		"Batch = 4: must be":                         {with(func(t *Task) { t.Params[0].Shape = []int{1 << 40} }), clip},
+	} {
+		if err := Check(c.local, c.fed, 1); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
 }
