@@ -175,9 +175,8 @@ func TestWrappedStrategyResumes(t *testing.T) {
 		return &wrapper{Strategy: &wrapper{Strategy: inner}, Loud: true}
 	}
 	want := expect.Value(Run(context.Background(), fed, make(), Options{Rounds: 6}))(t)
-	if want.Name != "partial" || want.Config.String() != "fedkit.wrapper{Loud: true, Strategy: fedkit.wrapper{Strategy: fedkit.partial{Fraction: 0.5, Local: {Batch: 4, LR: 0.1}, Part: {N: 2}}}}" {
-		t.Errorf("%s, %s", want.Name, want.Config)
-	}
+	expect.That(t, want.Name == "partial" && want.Config.String() == "fedkit.wrapper{Loud: true, Strategy: fedkit.wrapper{Strategy: fedkit.partial{Fraction: 0.5, Local: {Batch: 4, LR: 0.1}, Part: {N: 2}}}}",
+		"%s, %s", want.Name, want.Config)
 	o := Options{Rounds: 6, Checkpoint: filepath.Join(t.TempDir(), "new", "checkpoint")}
 	s := make()
 	for h, err := range Rounds(context.Background(), fed, s, o) {
@@ -251,9 +250,8 @@ func TestCheckpointsThatCannotBeWritten(t *testing.T) {
 	}
 	path := filepath.Join(dir, "good", "checkpoint")
 	expect.Error(t)(Run(context.Background(), fed, &mean{Before: unexpected}, Options{Rounds: 2, Checkpoint: path}))
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v without a round", left, err)
-	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	expect.That(t, err == nil && len(left) <= 0, "%v, %v without a round", left, err)
 }
 
 // A checkpoint goes on for more rounds, and under no other options that change results.
@@ -350,9 +348,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	upTo(t, fed, trained(), o, 2)
 	upTo(t, fed, trained(), o, 3)
 	good := contents(t, dir)
-	if len(good) != 3 || good["c"] == "" || good["c.before"] == "" || good["c.rounds"] == "" {
-		t.Fatalf("%d files beside a checkpoint", len(good))
-	}
+	expect.Must(t, len(good) == 3 && good["c"] != "" && good["c.before"] != "" && good["c.rounds"] != "",
+		"%d files beside a checkpoint", len(good))
 	log := warnings(t)
 	try := func(what string, files map[string]string) (err error) {
 		t.Helper()
@@ -360,9 +357,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		log.Reset()
 		s := trained()
 		h, err := Run(context.Background(), fed, s, o)
-		if err == nil && !bytes.Equal(want, bytesOf(t, s.State, h)) {
-			t.Fatalf("%s: it goes on to other bytes", what)
-		}
+		expect.Must(t, err != nil || bytes.Equal(want, bytesOf(t, s.State, h)), "%s: it goes on to other bytes", what)
 		if left := contents(t, dir); err != nil && !reflect.DeepEqual(left, files) {
 			t.Errorf("%s: refused with %v, but the files are not as they were", what, err)
 		} else if err == nil && log.Len() > 0 && left["c.damaged"] != files["c"] {
@@ -382,9 +377,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 		if err := try("altered", with("c", flip(good["c"], i))); err != nil || !strings.Contains(log.String(), "from the checkpoint before") || !strings.Contains(log.String(), "round=2") {
 			t.Errorf("with another byte %d of the checkpoint: %v, log %s", i, err, log)
 		}
-		if err := try("cut", with("c", good["c"][:i])); i > 0 && (err != nil || log.Len() == 0) {
-			t.Errorf("with %d bytes of the checkpoint: %v", i, err)
-		}
+		err := try("cut", with("c", good["c"][:i]))
+		expect.That(t, i <= 0 || err == nil && log.Len() != 0, "with %d bytes of the checkpoint: %v", i, err)
 	}
 	third := strings.LastIndex(good["c.rounds"], `{"round":3`)
 	for i := 0; i < len(good["c.rounds"]); i += 47 {
@@ -393,9 +387,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 				continue
 			}
 			err := try("rounds "+what, with("c.rounds", text))
-			if i >= third && (err != nil || log.Len() == 0) || i < third && (err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), path+".before: ")) {
-				t.Errorf("with rounds %s at byte %d (the third begins at %d): %v", what, i, third, err)
-			}
+			expect.That(t, (i < third || err == nil && log.Len() != 0) && (i >= third || err != nil && strings.Contains(err.Error(), path+": ") && strings.Contains(err.Error(), path+".before: ")),
+				"with rounds %s at byte %d (the third begins at %d): %v", what, i, third, err)
 		}
 	}
 	for _, files := range []map[string]string{with("c", ""), with("c.before", ""), {"c": good["c"], "c.rounds": good["c.rounds"] + "half a line", "c.new": "half a checkpoint"}} {
@@ -408,9 +401,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 	newer := []byte(good["c"])
 	newer[len("fedkit checkpoint\n")] = 7
-	if err := try("newer", with("c", string(newer))); err != nil || !strings.Contains(log.String(), "a newer fedkit wrote it: format 7") {
-		t.Errorf("a newer one: %v, log %s", err, log)
-	}
+	err := try("newer", with("c", string(newer)))
+	expect.That(t, err == nil && strings.Contains(log.String(), "a newer fedkit wrote it: format 7"), "a newer one: %v, log %s", err, log)
 	files := with("c", string(newer))
 	delete(files, "c.before")
 	expect.Error(t, path+": a newer fedkit wrote it: format 7, this one reads 1")(try("newer", files))
@@ -452,9 +444,8 @@ func TestRemovedCheckpoints(t *testing.T) {
 			}
 		})
 		h, err := Run(context.Background(), fed, trained(), o)
-		if err != nil || len(h.Rounds) != 4 || first != c.first {
-			t.Errorf("%s: it begins with round %d, error %v, want round %d", what, first, err, c.first)
-		}
+		expect.That(t, err == nil && len(h.Rounds) == 4 && first == c.first,
+			"%s: it begins with round %d, error %v, want round %d", what, first, err, c.first)
 	}
 	// The one that was before a damaged one is the checkpoint now: killed at once, the run goes on from it.
 	restore(t, dir, map[string]string{"c": "damaged", "c.before": good["c.before"], "c.rounds": good["c.rounds"]})
@@ -464,9 +455,8 @@ func TestRemovedCheckpoints(t *testing.T) {
 	if _, err := Run(canceled, fed, trained(), o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if left := contents(t, dir); left["c"] != good["c.before"] || left["c.damaged"] != "damaged" {
-		t.Errorf("%d files are left", len(left))
-	}
+	left := contents(t, dir)
+	expect.That(t, left["c"] == good["c.before"] && left["c.damaged"] == "damaged", "%d files are left", len(left))
 }
 
 // watching is told of rounds.
@@ -496,9 +486,8 @@ func TestCraftedCheckpoints(t *testing.T) {
 		}
 		expect.OK(t, cmp.Or(err, files.Finish(nil)))
 		files.Release()
-		if h, err := Run(context.Background(), fed, s, Options{Rounds: 4, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, error %v\nwant %s", h, err, want)
-		}
+		h, err := Run(context.Background(), fed, s, Options{Rounds: 4, Checkpoint: path})
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%v, error %v\nwant %s", h, err, want)
 	}
 }
 
@@ -525,9 +514,7 @@ func TestStreamedHistory(t *testing.T) {
 	same := func(h *History) {
 		t.Helper()
 		back, err := Load(o.History)
-		if err != nil || !reflect.DeepEqual(h, back) {
-			t.Errorf("the file has %+v, error %v\nwant %+v", back, err, h)
-		}
+		expect.That(t, err == nil && reflect.DeepEqual(h, back), "the file has %+v, error %v\nwant %+v", back, err, h)
 	}
 	for h, err := range Rounds(context.Background(), fed, trained(), o) {
 		expect.OK(t, err)
@@ -544,9 +531,8 @@ func TestStreamedHistory(t *testing.T) {
 	o.Checkpoint = ""
 	straight := trained()
 	whole, err := Run(context.Background(), fed, straight, o)
-	if err != nil || !bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)) {
-		t.Errorf("%v: the run that was resumed ends with other bytes", err)
-	}
+	expect.That(t, err == nil && bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)),
+		"%v: the run that was resumed ends with other bytes", err)
 	same(whole)
 	bad := trained()
 	bad.Before = func(r *Round, _ *Job) {
@@ -555,9 +541,7 @@ func TestStreamedHistory(t *testing.T) {
 		}
 	}
 	failed, err := Run(context.Background(), fed, bad, o)
-	if err == nil || len(failed.Rounds) != 2 {
-		t.Fatal(err)
-	}
+	expect.Must(t, err != nil && len(failed.Rounds) == 2, "%v", err)
 	failed.Stopped = true
 	same(failed)
 	expect.Invalid(t, "Options.History = "+dir+": must be a file that can be written")(Run(context.Background(), fed, trained(), Options{Rounds: 1, History: dir}))
@@ -598,9 +582,7 @@ func TestKeep(t *testing.T) {
 		if got := kept(h, solves); !slices.Equal(got, c.solves) {
 			t.Errorf("%+v: solves of rounds %v, want %v", c.keep, got, c.solves)
 		}
-		if !reflect.DeepEqual(seen, past) {
-			t.Errorf("%+v: the past is %v, want %v", c.keep, seen, past)
-		}
+		expect.That(t, reflect.DeepEqual(seen, past), "%+v: the past is %v, want %v", c.keep, seen, past)
 		for i := range h.Rounds {
 			if got, want := sums(&h.Rounds[i]), sums(&all.Rounds[i]); !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, round %d: %+v, want %+v", c.keep, i+1, got, want)
@@ -608,9 +590,8 @@ func TestKeep(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "h")
 		expect.OK(t, h.Save(path))
-		if back, err := Load(path); err != nil || !reflect.DeepEqual(back, h) {
-			t.Errorf("%+v: %v, error %v", c.keep, back, err)
-		}
+		back, err := Load(path)
+		expect.That(t, err == nil && reflect.DeepEqual(back, h), "%+v: %v, error %v", c.keep, back, err)
 	}
 	r := Record{Round: 1, Absences: []history.Absence{{Client: 1}}}
 	if (Keep{Absences: Never}).thin(&r, Options{Rounds: 2}); r.Absences != nil {
@@ -625,9 +606,8 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 	if c := (Options{EvalEvery: 3}).files(); c.Every != 3 {
 		t.Errorf("by default every %d rounds, want those that are evaluated", c.Every)
 	}
-	if c := (Options{EvalEvery: 3, CheckpointAfter: time.Minute}).files(); c.Every != 0 || c.After != time.Minute {
-		t.Errorf("every minute: %+v", c)
-	}
+	c := (Options{EvalEvery: 3, CheckpointAfter: time.Minute}).files()
+	expect.That(t, c.Every == 0 && c.After == time.Minute, "every minute: %+v", c)
 	fed, _ := toy(t, 4, 9)
 	path := filepath.Join(t.TempDir(), "c")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -639,17 +619,14 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := expect.Value(os.ReadFile(path))(t)
-	if !bytes.Contains(b, []byte(`"round":4,`)) {
-		t.Errorf("%.500q; want a checkpoint of round 4", b)
-	}
+	expect.That(t, bytes.Contains(b, []byte(`"round":4,`)), "%.500q; want a checkpoint of round 4", b)
 	again, straight := trained(), trained()
 	again.Before, straight.Before = cancels, cancels
 	h := expect.Value(Run(context.Background(), fed, again, o))(t)
 	o.Checkpoint = ""
 	whole, err := Run(context.Background(), fed, straight, o)
-	if err != nil || !bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)) {
-		t.Errorf("%v: the run that was canceled in a round goes on to other bytes", err)
-	}
+	expect.That(t, err == nil && bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)),
+		"%v: the run that was canceled in a round goes on to other bytes", err)
 }
 
 var inRound5 = make(chan context.CancelFunc, 1)
@@ -681,9 +658,8 @@ func TestFilesOfAnotherProcess(t *testing.T) {
 		p.Env = append(os.Environ(), "FEDKIT_TEST_LOCKED="+path)
 		out, err := p.CombinedOutput()
 		for _, want := range []string{"Options.Checkpoint = " + path, "Options.History = " + path + ".rounds"} {
-			if !strings.Contains(string(out), want+": must be a file of its own: another process writes this one") {
-				t.Errorf("%s, %v\nwant %s", out, err, want)
-			}
+			expect.That(t, strings.Contains(string(out), want+": must be a file of its own: another process writes this one"),
+				"%s, %v\nwant %s", out, err, want)
 		}
 		break
 	}
@@ -763,9 +739,8 @@ func TestStateInACircleIsNotSaved(t *testing.T) {
 			c.o.Checkpoint = filepath.Join(t.TempDir(), c.o.Checkpoint)
 		}
 		h, err := Run(context.Background(), c.fed, &chained{Circle: c.circle}, c.o)
-		if h == nil || len(h.Rounds) != c.rounds || (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("circle in round %d, %+v: %v, error %v, want %s", c.circle, c.o, h, err, c.want)
-		}
+		expect.That(t, h != nil && len(h.Rounds) == c.rounds && (err == nil) == (c.want == "") && (err == nil || strings.HasPrefix(err.Error(), c.want)),
+			"circle in round %d, %+v: %v, error %v, want %s", c.circle, c.o, h, err, c.want)
 	}
 	expect.Error(t, "start: the strategy's State cannot be saved: invalid: List.root = unexported: must be exported")(
 		Run(context.Background(), drops, &lists{}, Options{Rounds: 2}))
@@ -863,9 +838,7 @@ func TestLookingChangesNothing(t *testing.T) {
 		return b.Bytes(), h.Last()
 	}
 	want, r := outcome(Options{EvalEvery: 6})
-	if len(r.Results) != 21 {
-		t.Errorf("%d clients in the record of an evaluated round, want the 21 that trained in Round", len(r.Results))
-	}
+	expect.That(t, len(r.Results) == 21, "%d clients in the record of an evaluated round, want the 21 that trained in Round", len(r.Results))
 	for name, o := range map[string]Options{
 		"evaluated in every round": {}, "evaluated every second": {EvalEvery: 2},
 		"with a checkpoint": {EvalEvery: 6, Checkpoint: filepath.Join(t.TempDir(), "a")},
@@ -909,9 +882,9 @@ func TestWrappersThatEmbed(t *testing.T) {
 		o.Checkpoint, o.Rounds = filepath.Join(t.TempDir(), "checkpoint"), 2
 		expect.Value(Run(context.Background(), fed, make(), o))(t)
 		o.Rounds = 4
-		if h := expect.Value(Run(context.Background(), fed, make(), o))(t); h.Last().Global.Loss != straight.Last().Global.Loss {
-			t.Errorf("%T: loss %v after a resume, %v without", make(), h.Last().Global.Loss, straight.Last().Global.Loss)
-		}
+		h := expect.Value(Run(context.Background(), fed, make(), o))(t)
+		expect.That(t, h.Last().Global.Loss == straight.Last().Global.Loss,
+			"%T: loss %v after a resume, %v without", make(), h.Last().Global.Loss, straight.Last().Global.Loss)
 	}
 }
 
@@ -988,16 +961,13 @@ func TestWatchersAndLook(t *testing.T) {
 	} {
 		w := &starter{files: []string{o.Checkpoint, o.History}}
 		o.Rounds, o.Watch = step.rounds, w
-		if h := expect.Value(Run(context.Background(), fed, trained(), o))(t); len(h.Rounds) != step.rounds {
-			t.Errorf("%d rounds: %v", step.rounds, h)
-		}
-		if !slices.Equal(w.told, step.want) {
-			t.Errorf("%d rounds: told %q, want %q", step.rounds, w.told, step.want)
-		}
+		h := expect.Value(Run(context.Background(), fed, trained(), o))(t)
+		expect.That(t, len(h.Rounds) == step.rounds, "%d rounds: %v", step.rounds, h)
+		expect.That(t, slices.Equal(w.told, step.want), "%d rounds: told %q, want %q", step.rounds, w.told, step.want)
 		for _, file := range w.files {
-			if s, err := checkpoint.ReadProgress(file); err != nil || s.Running || s.History.Stopped || len(s.History.Rounds) != step.rounds || s.Planned != step.rounds {
-				t.Errorf("%s: %+v, %v", file, s, err)
-			}
+			s, err := checkpoint.ReadProgress(file)
+			expect.That(t, err == nil && !s.Running && !s.History.Stopped && len(s.History.Rounds) == step.rounds && s.Planned == step.rounds,
+				"%s: %+v, %v", file, s, err)
 		}
 	}
 }
@@ -1022,9 +992,7 @@ func TestWatchersThatPanic(t *testing.T) {
 		o := Options{Rounds: 2, Checkpoint: filepath.Join(t.TempDir(), "run"), Watch: failing{at}}
 		h, err := Run(context.Background(), fed, trained(), o)
 		expect.Error(t, "Options.Watch: panic: so")(err)
-		if len(h.Rounds) != rounds {
-			t.Errorf("%s: %d rounds, want %d", at, len(h.Rounds), rounds)
-		}
+		expect.That(t, len(h.Rounds) == rounds, "%s: %d rounds, want %d", at, len(h.Rounds), rounds)
 		w := &starter{}
 		o.Watch = w
 		if h := expect.Value(Run(context.Background(), fed, trained(), o))(t); len(h.Rounds) != 2 || w.told[len(w.told)-1] != "done 2/2" {

@@ -77,9 +77,8 @@ func BenchmarkCheckpoints(b *testing.B) {
 			for range 300 {
 				expect.OK(b, run.round(context.Background()))
 			}
-			if err := run.files.Finish(nil); err != nil { // what is not yet written costs too
-				b.Fatal(err)
-			}
+			err := run.files.Finish(nil)
+			expect.OK(b, err) // what is not yet written costs too
 			each[i] = time.Since(begin).Seconds() / 300
 			run.release()
 		}

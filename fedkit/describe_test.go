@@ -87,9 +87,8 @@ func TestTasksHaveFingerprints(t *testing.T) {
 			t.Errorf("models %d and %d: %q", i, j, print)
 		}
 		seen[print] = i
-		if again := described(t, m, &strategy.FedAvg{}, fedkit.Options{Rounds: 1}).Task; again != print {
-			t.Errorf("model %d: %s, then %s", i, print, again)
-		}
+		again := described(t, m, &strategy.FedAvg{}, fedkit.Options{Rounds: 1}).Task
+		expect.That(t, again == print, "model %d: %s, then %s", i, print, again)
 		prints = append(prints, print)
 	}
 	if os.Getenv("FEDKIT_FINGERPRINTS") != "" { // the child
@@ -103,9 +102,8 @@ func TestTasksHaveFingerprints(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal([]byte(strings.SplitN(string(out), "\n", 2)[0]), &others)
 	}
-	if err != nil || strings.Join(others, " ") != strings.Join(prints, " ") {
-		t.Errorf("another process: %v, %v; want %v", others, err, prints)
-	}
+	expect.That(t, err == nil && strings.Join(others, " ") == strings.Join(prints, " "),
+		"another process: %v, %v; want %v", others, err, prints)
 }
 
 // A description has the options of the run, who stands in between, and which code it is; the run has the same.
@@ -124,16 +122,14 @@ func TestDescribe(t *testing.T) {
 	if got := is.Interceptors.String(); !strings.Contains(got, "SignFlip{Scale: 3}") || is.Interceptors.Unnamed() != nil {
 		t.Error(got)
 	}
-	if got := is.Settings.String(); is.Settings.Unnamed() != nil || !strings.Contains(got, "EvalEvery: 2, Rounds: 2") || !strings.HasPrefix(is.Device, "cpu") {
-		t.Error(got, is.Device)
-	}
+	got := is.Settings.String()
+	expect.That(t, is.Settings.Unnamed() == nil && strings.Contains(got, "EvalEvery: 2, Rounds: 2") && strings.HasPrefix(is.Device, "cpu"),
+		"%v %v", got, is.Device)
 	plain, err := fedkit.Describe(fed, &strategy.FedAvg{}, o)
-	if err != nil || !strings.HasPrefix(plain.Code, "fedkit ") || is.Code == plain.Code || !strings.HasPrefix(is.Code, plain.Code+"; own ") {
-		t.Errorf("%q, %q, %v", plain.Code, is.Code, err)
-	}
-	if d := config.Diff(plain.Config, is.Config); len(d) != 1 {
-		t.Error(d)
-	}
+	expect.That(t, err == nil && strings.HasPrefix(plain.Code, "fedkit ") && is.Code != plain.Code && strings.HasPrefix(is.Code, plain.Code+"; own "),
+		"%q, %q, %v", plain.Code, is.Code, err)
+	d := config.Diff(plain.Config, is.Config)
+	expect.That(t, len(d) == 1, "%v", d)
 	expect.Error(t, "Fraction = 2")(fedkit.Describe(fed, &strategy.FedAvg{Fraction: 2}, o))
 }
 
@@ -179,9 +175,7 @@ func TestClones(t *testing.T) {
 				before = inner.State.X
 			}
 		}
-		if inner.State.X != before {
-			t.Errorf("%T: a run of the clone changed the original", s)
-		}
+		expect.That(t, inner.State.X == before, "%T: a run of the clone changed the original", s)
 	}
 	expect.Error(t)(fedkit.Clone(nil))
 	expect.Error(t, "exported field")(fedkit.Clone(&stuck{inner}))
@@ -213,26 +207,22 @@ func TestStopAt(t *testing.T) {
 		o.Rounds = rounds
 		s := descent()
 		h := expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
-		if len(h.Rounds) != 9 || h.Stopped || !bytes.Equal(outcome(t, s, h), outcome(t, nine, want)) {
-			t.Fatalf("time %d: %d rounds, stopped %v: not what the first 9 rounds come to", i+1, len(h.Rounds), h.Stopped)
-		}
+		expect.Must(t, len(h.Rounds) == 9 && !h.Stopped && bytes.Equal(outcome(t, s, h), outcome(t, nine, want)),
+			"time %d: %d rounds, stopped %v: not what the first 9 rounds come to", i+1, len(h.Rounds), h.Stopped)
 		early := strings.HasPrefix(h.Early, "test loss of ") && strings.Contains(h.Early, " in round 9 reached ") && strings.Contains(h.String(), "ended early: "+h.Early)
-		if early != (rounds > 9) || !early && h.Early != "" {
-			t.Errorf("time %d: of %d rounds, early: %q", i+1, rounds, h.Early)
-		}
+		expect.That(t, early == (rounds > 9) && (early || h.Early == ""), "time %d: of %d rounds, early: %q", i+1, rounds, h.Early)
 		if s := expect.Value(progress.Read(o.Checkpoint))(t); i == 0 && (s.History.Stopped || s.History.Early != h.Early || len(s.History.Rounds) != 9) {
 			t.Errorf("its checkpoint shows a run of %d rounds, stopped %v, early %q", len(s.History.Rounds), s.History.Stopped, s.History.Early)
 		}
-		if back := expect.Value(fedkit.Load(o.History))(t); !bytes.Equal(expect.Value(json.Marshal(back))(t), expect.Value(json.Marshal(h))(t)) {
-			t.Errorf("time %d: the file has another history, early: %q", i+1, back.Early)
-		}
+		back := expect.Value(fedkit.Load(o.History))(t)
+		expect.That(t, bytes.Equal(expect.Value(json.Marshal(back))(t), expect.Value(json.Marshal(h))(t)),
+			"time %d: the file has another history, early: %q", i+1, back.Early)
 	}
 	if text := o.Config().String(); !strings.Contains(text, `StopAt: {Quantity: "loss", Value: `) {
 		t.Errorf("the identity is %s", text)
 	}
-	if text := (fedkit.Options{Rounds: 20}).Config().String(); strings.Contains(text, "StopAt") {
-		t.Errorf("the identity of a run without it is %s", text)
-	}
+	text := (fedkit.Options{Rounds: 20}).Config().String()
+	expect.That(t, !strings.Contains(text, "StopAt"), "the identity of a run without it is %s", text)
 	o.StopAt.Value /= 2
 	expect.Invalid(t, "Options.StopAt.Value: ")(fedkit.Run(t.Context(), fed, descent(), o))
 }
@@ -250,9 +240,7 @@ func TestLoopsThatAreLeftAgain(t *testing.T) {
 				break
 			}
 		}
-		if len(last.Rounds) != 4 || seen != 4 && seen != 1 {
-			t.Errorf("%d rounds, %d of them yielded", len(last.Rounds), seen)
-		}
+		expect.That(t, len(last.Rounds) == 4 && (seen == 4 || seen == 1), "%d rounds, %d of them yielded", len(last.Rounds), seen)
 	}
 }
 
@@ -261,9 +249,8 @@ func TestStopAtOnValidation(t *testing.T) {
 	with, _ := validated(t)
 	for quantity, rows := range map[string]string{"loss": "validation", "test loss": "test"} {
 		h := expect.Value(fedkit.Run(t.Context(), with, descent(), fedkit.Options{Rounds: 2, StopAt: fedkit.StopAt{Quantity: quantity, Value: 100}}))(t)
-		if !strings.HasPrefix(h.Early, rows+" loss of ") || len(h.Rounds) != 1 {
-			t.Errorf("by the %s it ends after %d rounds: %q", quantity, len(h.Rounds), h.Early)
-		}
+		expect.That(t, strings.HasPrefix(h.Early, rows+" loss of ") && len(h.Rounds) == 1,
+			"by the %s it ends after %d rounds: %q", quantity, len(h.Rounds), h.Early)
 	}
 }
 
@@ -332,9 +319,8 @@ func TestMoreRoundsThanBefore(t *testing.T) {
 				straight := o
 				straight.Checkpoint = ""
 				want := expect.Value(fedkit.Run(t.Context(), fed, alone, straight))(t)
-				if !bytes.Equal(outcome(t, s, h), outcome(t, alone, want)) {
-					t.Errorf("%s, %+v, every %d: %d rounds after %v are not those of a run alone:\n%v\n%v", h.Name, o.Keep, c.every, n, c.of[:k], h, want)
-				}
+				expect.That(t, bytes.Equal(outcome(t, s, h), outcome(t, alone, want)),
+					"%s, %+v, every %d: %d rounds after %v are not those of a run alone:\n%v\n%v", h.Name, o.Keep, c.every, n, c.of[:k], h, want)
 			}
 		}
 	}
@@ -377,7 +363,6 @@ func TestLongRunsNeedNoMoreMemory(t *testing.T) {
 		Checkpoint: filepath.Join(dir, "c"), CheckpointEvery: 10, History: filepath.Join(dir, "h")}))(t)
 	perRound := (m.bytes[1] - m.bytes[0]) / (last - first)
 	t.Logf("%.2f MB, then %.0f bytes per round; %d and %d buffers", m.bytes[0]/1e6, perRound, m.buffers[0], m.buffers[1])
-	if perRound > 1000 || m.buffers[1] > m.buffers[0] {
-		t.Errorf("a round adds %.0f bytes; there are %d buffers on the device after round %d and %d after round %d", perRound, m.buffers[0], first, m.buffers[1], last)
-	}
+	expect.That(t, perRound <= 1000 && m.buffers[1] <= m.buffers[0],
+		"a round adds %.0f bytes; there are %d buffers on the device after round %d and %d after round %d", perRound, m.buffers[0], first, m.buffers[1], last)
 }

@@ -34,38 +34,28 @@ func relabeled(t *testing.T) *fedkit.Federation {
 func TestHoldOut(t *testing.T) {
 	all := relabeled(t)
 	fed := expect.Value(all.HoldOut(5, 2))(t)
-	if fed.Size() != 7 || fed.Unseen.Size() != 5 {
-		t.Fatalf("%d clients and %d unseen ones, want 7 and 5", fed.Size(), fed.Unseen.Size())
-	}
+	expect.Must(t, fed.Size() == 7 && fed.Unseen.Size() == 5, "%d clients and %d unseen ones, want 7 and 5", fed.Size(), fed.Unseen.Size())
 	var back []partition.Client
 	for _, f := range []*fedkit.Federation{fed, fed.Unseen} {
 		back = append(back, f.Clients...)
 		groups := partition.Groups(f.Clients)
-		if !slices.IsSorted(groups) { // the order of the clients stays
-			t.Errorf("groups %v", groups)
-		}
+		expect.That(t, slices.IsSorted(groups), "groups %v", groups) // the order of the clients stays
 		for g := range 3 {
-			if !slices.Contains(groups, g) {
-				t.Errorf("no client of group %d among %v", g, groups)
-			}
+			expect.That(t, slices.Contains(groups, g), "no client of group %d among %v", g, groups)
 		}
 	}
 	for _, c := range all.Clients {
-		if n := len(slices.DeleteFunc(slices.Clone(back), func(d partition.Client) bool { return !reflect.DeepEqual(c, d) })); n != 1 {
-			t.Errorf("a client is there %d times", n)
-		}
+		n := len(slices.DeleteFunc(slices.Clone(back), func(d partition.Client) bool { return !reflect.DeepEqual(c, d) }))
+		expect.That(t, n == 1, "a client is there %d times", n)
 	}
 	same, err := all.HoldOut(5, 2)
-	if err != nil || !reflect.DeepEqual(same.Clients, fed.Clients) || same.Manifest().Clients != fed.Manifest().Clients {
-		t.Errorf("the same seed holds out others, error %v", err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(same.Clients, fed.Clients) && same.Manifest().Clients == fed.Manifest().Clients,
+		"the same seed holds out others, error %v", err)
 	other, err := all.HoldOut(5, 3)
-	if err != nil || other.Manifest().Clients == fed.Manifest().Clients || reflect.DeepEqual(other.Clients, fed.Clients) {
-		t.Errorf("another seed holds out the same, error %v", err)
-	}
-	if want := "; 5 clients held out, seed 2"; !strings.HasSuffix(fed.Rule, want) {
-		t.Errorf("the rule is %q, want …%s", fed.Rule, want)
-	}
+	expect.That(t, err == nil && other.Manifest().Clients != fed.Manifest().Clients && !reflect.DeepEqual(other.Clients, fed.Clients),
+		"another seed holds out the same, error %v", err)
+	want := "; 5 clients held out, seed 2"
+	expect.That(t, strings.HasSuffix(fed.Rule, want), "the rule is %q, want …%s", fed.Rule, want)
 	for _, n := range []int{-1, 0, 10, 100} {
 		expect.Invalid(t, "must be in [1, 9], so that each of 3 true groups keeps a client")(all.HoldOut(n, 0))
 	}
@@ -92,9 +82,8 @@ func TestUnseenClientsAreScored(t *testing.T) {
 	for name, s := range map[string]fedkit.Strategy{"global": fedAvg, "by loss": ifca, "welcomed": welcomer} {
 		h := expect.Value(fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 2}))(t)
 		histories[name] = h
-		if h.Rounds[0].Unseen != nil || len(h.Rounds[1].Unseen) != 3 || len(h.Last().Unseen) != 3 {
-			t.Errorf("%s: %d, %d, %d scores", name, len(h.Rounds[0].Unseen), len(h.Rounds[1].Unseen), len(h.Last().Unseen))
-		}
+		expect.That(t, h.Rounds[0].Unseen == nil && len(h.Rounds[1].Unseen) == 3 && len(h.Last().Unseen) == 3,
+			"%s: %d, %d, %d scores", name, len(h.Rounds[0].Unseen), len(h.Rounds[1].Unseen), len(h.Last().Unseen))
 	}
 	accuracies := func(h *fedkit.History) (a []float64) {
 		for _, s := range h.Last().Unseen {
@@ -118,9 +107,8 @@ func TestUnseenClientsAreScored(t *testing.T) {
 		}
 		return best
 	}
-	if want := under(t, fed.Unseen, &fedkit.Serving{Models: ifca.State.Theta, Assign: own(datasets.TrainPart)}); !near(accuracies(histories["by loss"]), want) {
-		t.Errorf("accuracies %v, want %v", accuracies(histories["by loss"]), want)
-	}
+	want := under(t, fed.Unseen, &fedkit.Serving{Models: ifca.State.Theta, Assign: own(datasets.TrainPart)})
+	expect.That(t, near(accuracies(histories["by loss"]), want), "accuracies %v, want %v", accuracies(histories["by loss"]), want)
 	if a, b := histories["welcomed"].Last().MeanUnseen(), histories["global"].Last().MeanUnseen(); !(a.Accuracy > b.Accuracy) {
 		t.Errorf("unseen clients that train reach %v, those that do not %v", a.Accuracy, b.Accuracy)
 	}
@@ -137,9 +125,8 @@ func TestChooseOnTest(t *testing.T) {
 	o := fedkit.Options{Rounds: 2, EvalEvery: 2, ChooseOnTest: true}
 	h := expect.Value(fedkit.Run(context.Background(), fed, ifca, o))(t)
 	last := h.Last()
-	if len(last.ChosenOnTest) != 12 || h.Rounds[0].ChosenOnTest != nil {
-		t.Fatalf("%d scores, %d in round 1", len(last.ChosenOnTest), len(h.Rounds[0].ChosenOnTest))
-	}
+	expect.Must(t, len(last.ChosenOnTest) == 12 && h.Rounds[0].ChosenOnTest == nil,
+		"%d scores, %d in round 1", len(last.ChosenOnTest), len(h.Rounds[0].ChosenOnTest))
 	better := false
 	const rounding = 1e-7 // of a loss, of other calls: clients are arranged by model
 	for i := range last.Scores {
@@ -149,12 +136,10 @@ func TestChooseOnTest(t *testing.T) {
 			better = true
 		}
 	}
-	if !better {
-		t.Error("all clients chose the same model by training and by test rows: the test shows nothing")
-	}
-	if plain, err := fedkit.Describe(fed, ifca, fedkit.Options{Rounds: 2, EvalEvery: 2}); err != nil || reflect.DeepEqual(plain.Settings, h.Settings) {
-		t.Errorf("the option is not among the settings: %v, error %v", h.Settings, err)
-	}
+	expect.That(t, better, "all clients chose the same model by training and by test rows: the test shows nothing")
+	plain, err := fedkit.Describe(fed, ifca, fedkit.Options{Rounds: 2, EvalEvery: 2})
+	expect.That(t, err == nil && !reflect.DeepEqual(plain.Settings, h.Settings),
+		"the option is not among the settings: %v, error %v", h.Settings, err)
 }
 
 // Every round of a strategy that serves clusters says how good they are, in files too.
@@ -164,23 +149,19 @@ func TestClusteringIsRecorded(t *testing.T) {
 	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 4, ChooseOnTest: true}))(t)
 	for _, r := range h.Rounds {
 		c := r.Clustering
-		if c == nil || c.Count < 1 || !(c.NMI >= 0) || !(c.Purity > 0) {
-			t.Errorf("round %d: %+v", r.Round, c)
-		}
+		expect.That(t, c != nil && c.Count >= 1 && c.NMI >= 0 && c.Purity > 0, "round %d: %+v", r.Round, c)
 	}
-	if c := h.Last().Clustering; c.ARI != 1 || c.Purity != 1 || c.Count != 3 {
-		t.Errorf("%+v, want the true groups; clusters %v", c, h.Last().Clusters)
-	}
+	c := h.Last().Clustering
+	expect.That(t, c.ARI == 1 && c.Purity == 1 && c.Count == 3, "%+v, want the true groups; clusters %v", c, h.Last().Clusters)
 	path := filepath.Join(t.TempDir(), "h")
 	expect.OK(t, h.Save(path))
-	if back, err := fedkit.Load(path); err != nil || !reflect.DeepEqual(back.Rounds[3], h.Rounds[3]) {
-		t.Errorf("read as %+v\nwant %+v, error %v", back.Rounds[3], h.Rounds[3], err)
-	}
+	back, err := fedkit.Load(path)
+	expect.That(t, err == nil && reflect.DeepEqual(back.Rounds[3], h.Rounds[3]),
+		"read as %+v\nwant %+v, error %v", back.Rounds[3], h.Rounds[3], err)
 	light := expect.Value(history.LoadLight(path))(t)
 	a, b := light.Last(), h.Last()
-	if a.Unseen != nil || a.ChosenOnTest != nil || !reflect.DeepEqual(a.MeanUnseen(), b.MeanUnseen()) || !reflect.DeepEqual(a.MeanChosenOnTest(), b.MeanChosenOnTest()) || !reflect.DeepEqual(a.Clustering, b.Clustering) {
-		t.Errorf("light: %+v", a)
-	}
+	expect.That(t, a.Unseen == nil && a.ChosenOnTest == nil && reflect.DeepEqual(a.MeanUnseen(), b.MeanUnseen()) && reflect.DeepEqual(a.MeanChosenOnTest(), b.MeanChosenOnTest()) && reflect.DeepEqual(a.Clustering, b.Clustering),
+		"light: %+v", a)
 }
 
 // Without true groups there is nothing to agree with; distances are those of the models.
@@ -189,16 +170,13 @@ func TestClusteringWithoutTruth(t *testing.T) {
 	s := &strategy.IFCA{K: 3, Local: fedkit.Local{Batch: 16, LR: 0.1}}
 	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
 	c := h.Last().Clustering
-	if c == nil || c.ARI == c.ARI || c.NMI == c.NMI || c.Purity == c.Purity {
-		t.Fatalf("%+v, want NaN", c)
-	}
+	expect.Must(t, c != nil && c.ARI != c.ARI && c.NMI != c.NMI && c.Purity != c.Purity, "%+v, want NaN", c)
 	at := 0
 	for i := range 3 {
 		for j := i + 1; j < 3; j++ {
 			n, err := s.State.Theta.Take(i).Sub(s.State.Theta.Take(j)).Norms()
-			if err != nil || at >= len(c.Distances) || math.Abs(n[0]-float64(c.Distances[at])) > 1e-5*n[0] {
-				t.Fatalf("distances %v, want %v between %d and %d, error %v", c.Distances, n, i, j, err)
-			}
+			expect.Must(t, err == nil && at < len(c.Distances) && math.Abs(n[0]-float64(c.Distances[at])) <= 1e-5*n[0],
+				"distances %v, want %v between %d and %d, error %v", c.Distances, n, i, j, err)
 			at++
 		}
 	}
@@ -212,9 +190,8 @@ func TestTrainOutsideARun(t *testing.T) {
 	only := &strategy.LocalOnly{Local: local}
 	expect.Value(fedkit.Run(ctx, fed, only, fedkit.Options{Rounds: 1, Seed: 5}))(t)
 	a, _ := u.Models.Host()
-	if b, err := only.State.W.Take(0, 4, 9).Host(); err != nil || !slices.Equal(a, b) {
-		t.Errorf("not what the clients do in round 1; error %v", err)
-	}
+	b, err := only.State.W.Take(0, 4, 9).Host()
+	expect.That(t, err == nil && slices.Equal(a, b), "not what the clients do in round 1; error %v", err)
 	expect.Invalid(t)(fed.Train(ctx, fedkit.Job{Clients: []int{12}, Start: x, Local: local}, 5))
 	expect.Invalid(t)(fed.Models(0, 0))
 }
@@ -224,22 +201,18 @@ func TestWithServer(t *testing.T) {
 	fed := federation(t, datasets.Digits(), model.MLP())
 	with := expect.Value(fed.WithServer(fedkit.Server{Draw: 300, Seed: 2}))(t)
 	rows := with.Server.Clients[0].Train
-	if len(rows) != 300 || !slices.IsSorted(rows) || with.Size() != 6 || with.Server.Size() != 1 {
-		t.Errorf("%d rows at the server, %d clients", len(rows), with.Size())
-	}
+	expect.That(t, len(rows) == 300 && slices.IsSorted(rows) && with.Size() == 6 && with.Server.Size() == 1,
+		"%d rows at the server, %d clients", len(rows), with.Size())
 	for i, c := range fed.Clients {
 		want := slices.DeleteFunc(slices.Clone(c.Train), func(row int) bool { return slices.Contains(rows, row) })
-		if !slices.Equal(with.Clients[i].Train, want) || !slices.Equal(with.Clients[i].Test, c.Test) {
-			t.Errorf("client %d has %d rows, want %d", i, len(with.Clients[i].Train), len(want))
-		}
-		if lost := float64(len(c.Train)-len(want)) / float64(len(c.Train)); lost < 0.1 || lost > 0.35 { // of 1,437 rows, a fifth
-			t.Errorf("client %d lost %v of its rows", i, lost)
-		}
+		expect.That(t, slices.Equal(with.Clients[i].Train, want) && slices.Equal(with.Clients[i].Test, c.Test),
+			"client %d has %d rows, want %d", i, len(with.Clients[i].Train), len(want))
+		lost := float64(len(c.Train)-len(want)) / float64(len(c.Train))
+		expect.That(t, lost >= 0.1 && lost <= 0.35, "client %d lost %v of its rows", i, lost) // of 1,437 rows, a fifth
 	}
 	again, other := expect.Value(fed.WithServer(fedkit.Server{Draw: 300, Seed: 2}))(t), expect.Value(fed.WithServer(fedkit.Server{Draw: 300, Seed: 3}))(t)
-	if !slices.Equal(again.Server.Clients[0].Train, rows) || slices.Equal(other.Server.Clients[0].Train, rows) {
-		t.Error("the seed does not decide which rows are drawn")
-	}
+	expect.That(t, slices.Equal(again.Server.Clients[0].Train, rows) && !slices.Equal(other.Server.Clients[0].Train, rows),
+		"the seed does not decide which rows are drawn")
 
 	part := expect.Value(fedkit.New(datasets.Digits(), partition.Take{Of: partition.IID{Clients: 5}, Train: 100}, model.MLP()))(t)
 	left := make([]bool, part.Data.Train.Len())
@@ -256,9 +229,7 @@ func TestWithServer(t *testing.T) {
 	}
 	all := expect.Value(part.WithServer(fedkit.Server{Rows: over}))(t)
 	for i := range part.Clients {
-		if !slices.Equal(all.Clients[i].Train, part.Clients[i].Train) {
-			t.Errorf("client %d lost rows", i)
-		}
+		expect.That(t, slices.Equal(all.Clients[i].Train, part.Clients[i].Train), "client %d lost rows", i)
 	}
 	if a, b := part.Manifest(), all.Manifest(); a.Data != b.Data || a.Clients == b.Clients {
 		t.Errorf("the server's rows are not in the manifest: %v", b)
@@ -266,9 +237,8 @@ func TestWithServer(t *testing.T) {
 	swapped := datasets.Digits()
 	swapped.Train.Labels = slices.Repeat([]int32{0}, swapped.Train.Len())
 	moved := expect.Value(all.WithData(swapped, "one label"))(t)
-	if moved.Server.Data != swapped || !slices.Equal(moved.Server.Clients[0].Train, over) {
-		t.Error("the server has other data than the clients")
-	}
+	expect.That(t, moved.Server.Data == swapped && slices.Equal(moved.Server.Clients[0].Train, over),
+		"the server has other data than the clients")
 }
 
 // helped trains x at the server only.
@@ -305,21 +275,16 @@ func TestTrainServer(t *testing.T) {
 	same := expect.Value(fedkit.New(datasets.Digits(), partition.Given{{Train: rows, Test: []int{0}}}, model.MLP(8)))(t)
 	want := expect.Value(same.Train(t.Context(), fedkit.Job{Clients: []int{0}, Start: expect.Value(fed.Models(1, 7))(t), Local: l}, 7))(t)
 	host := func(m *fedkit.Matrix) []float64 { return precision.Double(expect.Value(m.Host())(t)) }
-	if far := floats.Distance(host(s.State.X), host(want.Models), math.Inf(1)); far > 1e-6 {
-		t.Errorf("the server's model is %v from the client's", far)
-	}
+	far := floats.Distance(host(s.State.X), host(want.Models), math.Inf(1))
+	expect.That(t, far <= 1e-6, "the server's model is %v from the client's", far)
 	r := h.Last()
-	if r.Server == nil || r.Server.Steps != 9 || math.Abs(float64(r.Server.Loss-want.Results[0].Loss)) > 1e-6 || r.Server.Seconds != 0 || r.BytesDown+r.BytesUp != 0 || len(r.Results) != 0 {
-		t.Errorf("%+v, server %+v", r, r.Server)
-	}
+	expect.That(t, r.Server != nil && r.Server.Steps == 9 && math.Abs(float64(r.Server.Loss-want.Results[0].Loss)) <= 1e-6 && r.Server.Seconds == 0 && r.BytesDown+r.BytesUp == 0 && len(r.Results) == 0,
+		"%+v, server %+v", r, r.Server)
 	path := filepath.Join(t.TempDir(), "history")
 	h = expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 3, History: path}))(t)
-	if n := xla.Compilations() - warm; n != 0 {
-		t.Errorf("%d programs were compiled after the first round, want 0", n)
-	}
-	if back := expect.Value(fedkit.Load(path))(t); *back.Last().Server != *h.Last().Server {
-		t.Errorf("%+v was saved as %+v", h.Last().Server, back.Last().Server)
-	}
+	expect.That(t, (xla.Compilations()-warm) == 0, "%d programs were compiled after the first round, want 0", (xla.Compilations() - warm))
+	back := expect.Value(fedkit.Load(path))(t)
+	expect.That(t, *back.Last().Server == *h.Last().Server, "%+v was saved as %+v", h.Last().Server, back.Last().Server)
 }
 
 // byOutputs distills outputs that the job has per example, byModels those of k models.
@@ -359,9 +324,8 @@ func TestTeachersAtTheServer(t *testing.T) {
 	for _, s := range []*helped{outputs, models} {
 		expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2}))(t)
 	}
-	if far := expect.Value(outputs.State.X.Sub(models.State.X).Norms())(t)[0]; far > 1e-5 {
-		t.Errorf("the two are %v apart", far)
-	}
+	far := expect.Value(outputs.State.X.Sub(models.State.X).Norms())(t)[0]
+	expect.That(t, far <= 1e-5, "the two are %v apart", far)
 }
 
 // Two jobs of 24 and 12 examples take the server 3.6 s; its clients wait for them, and it is off for one second meanwhile.
@@ -377,14 +341,12 @@ func TestServerOnTheClock(t *testing.T) {
 		job.Start = r.TrainServer(twice).Models
 	}
 	h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}))(t)
-	if r := h.Last(); math.Abs(float64(r.Server.Seconds)-4.6) > 1e-9 || math.Abs(float64(r.Clock)-4.6) > 1e-9 || r.Server.Steps != 9 {
-		t.Errorf("%+v at %v s, want 9 steps in 4.6 s", r.Server, r.Clock)
-	}
+	r := h.Last()
+	expect.That(t, math.Abs(float64(r.Server.Seconds)-4.6) <= 1e-9 && math.Abs(float64(r.Clock)-4.6) <= 1e-9 && r.Server.Steps == 9,
+		"%+v at %v s, want 9 steps in 4.6 s", r.Server, r.Clock)
 	quick := expect.Value(expect.Value(federation(t, datasets.Digits(), model.MLP()).WithServer(fedkit.Server{Rows: fed.Server.Clients[0].Train}))(t).WithDevices(sim.Devices{PerExample: sim.Constant(1)}))(t)
 	other := expect.Value(fedkit.Describe(quick, s, fedkit.Options{Rounds: 1}))(t)
-	if other.DevicesHash == h.DevicesHash {
-		t.Error("the server's device is not in the run's identity")
-	}
+	expect.That(t, other.DevicesHash != h.DevicesHash, "the server's device is not in the run's identity")
 }
 
 func TestServerRefusals(t *testing.T) {
@@ -469,15 +431,13 @@ func TestPerExample(t *testing.T) {
 	slow.Local.LR /= 2
 	for name, pair := range map[string][2]fedkit.Job{"labels per example": {per, plain}, "weights of 1": {weighted, plain}, "nothing": {none, plain}, "weights of ½ = half the rate": {half, slow}} {
 		got, want := train(pair[0]), train(pair[1])
-		if far := floats.Distance(models(got), models(want), math.Inf(1)); far > 1e-5 {
-			t.Errorf("%s: models are %v apart", name, far)
-		}
+		far := floats.Distance(models(got), models(want), math.Inf(1))
+		expect.That(t, far <= 1e-5, "%s: models are %v apart", name, far)
 	}
 	both := per
 	both.Weights = halves
-	if far := floats.Distance(models(train(both)), models(train(slow)), math.Inf(1)); far > 1e-5 {
-		t.Errorf("an objective and weights: models are %v apart", far)
-	}
+	far := floats.Distance(models(train(both)), models(train(slow)), math.Inf(1))
+	expect.That(t, far <= 1e-5, "an objective and weights: models are %v apart", far)
 	if got, want := train(half).Results[1].Loss, train(slow).Results[1].Loss; math.Abs(float64(2*got-want)) > 1e-4 {
 		t.Errorf("a weighted loss of %v, want half of %v", got, want)
 	}

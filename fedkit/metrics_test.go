@@ -61,25 +61,20 @@ func TestMetricsSeeWhatIsServed(t *testing.T) {
 					warm = xla.Compilations()
 				}
 			}
-			if n := xla.Compilations() - warm; n != 0 {
-				t.Errorf("%d programs were compiled after the first evaluation, want 0", n)
-			}
+			n := xla.Compilations() - warm
+			expect.That(t, n == 0, "%d programs were compiled after the first evaluation, want 0", n)
 			for i, r := range h.Rounds {
 				if i%2 == 0 {
 					continue
 				}
-				if (r.Global != nil) != c.global || len(r.Scores) != 6 {
-					t.Fatalf("record %d: %+v", i, r)
-				}
+				expect.Must(t, (r.Global != nil) == c.global && len(r.Scores) == 6, "record %d: %+v", i, r)
 				all := r.Scores
 				if c.global {
 					all = append(all, *r.Global)
 				}
 				for _, s := range append(all, *r.Mean()) {
 					own := len(s.Metrics) == 1 || name == "regression" && len(s.Metrics) == 4 // with R², RMSE and MAE
-					if !own || !same(s.Metrics["loss"], s.Loss) {
-						t.Errorf("record %d: loss %v, as a metric %v", i, s.Loss, s.Metrics)
-					}
+					expect.That(t, own && same(s.Metrics["loss"], s.Loss), "record %d: loss %v, as a metric %v", i, s.Loss, s.Metrics)
 				}
 			}
 		})
@@ -97,9 +92,9 @@ func TestMetricsOfPredictions(t *testing.T) {
 	compare := func(who string, models *fedkit.Matrix, rows []int, score fedkit.Score) {
 		p := expect.Value(fed.Predict(context.Background(), models, datasets.TestPart, rows))(t)
 		for _, m := range metrics {
-			if want := fedkit.Float(m.Measure(&p[0])); len(score.Metrics) != 12 || !same(score.Metrics[m.String()], want) {
-				t.Errorf("%s: %s = %v, want %v", who, m, score.Metrics[m.String()], want)
-			}
+			want := fedkit.Float(m.Measure(&p[0]))
+			expect.That(t, len(score.Metrics) == 12 && same(score.Metrics[m.String()], want),
+				"%s: %s = %v, want %v", who, m, score.Metrics[m.String()], want)
 		}
 	}
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
@@ -121,18 +116,13 @@ func TestMetricsOfPredictions(t *testing.T) {
 			if math.IsNaN(float64(v)) { // a class that the client does not have
 				missing++
 			}
-			if !same(v, personal.Last().Scores[c].Metrics[name]) {
-				t.Errorf("client %d: %s came back as %v", c, name, v)
-			}
+			expect.That(t, same(v, personal.Last().Scores[c].Metrics[name]), "client %d: %s came back as %v", c, name, v)
 		}
 	}
-	if missing == 0 {
-		t.Error("no recall is NaN, though clients lack classes")
-	}
+	expect.That(t, missing != 0, "no recall is NaN, though clients lack classes")
 	plain := run(&strategy.FedAvg{Local: avg.Local}, fedkit.Options{Rounds: 2})
-	if b, err := json.Marshal(plain); err != nil || strings.Contains(string(b), "metrics") {
-		t.Errorf("a history without metrics names them: %v", err)
-	}
+	b, err := json.Marshal(plain)
+	expect.That(t, err == nil && !strings.Contains(string(b), "metrics"), "a history without metrics names them: %v", err)
 }
 
 // Metrics whose names clash, or that are no metrics, are refused before round 1; one that panics ends the run by its name;
@@ -164,9 +154,7 @@ func TestMetricsOfEveryKind(t *testing.T) {
 	})
 	h := expect.Value(run(spoils, metric.Func("loss", crossEntropy)))(t)
 	for _, s := range append(h.Last().Scores, *h.Last().Global, *h.Last().Mean()) {
-		if !same(s.Metrics["loss"], s.Loss) || !math.IsNaN(float64(s.Metrics["spoils"])) {
-			t.Errorf("loss %v, metrics %v", s.Loss, s.Metrics)
-		}
+		expect.That(t, same(s.Metrics["loss"], s.Loss) && math.IsNaN(float64(s.Metrics["spoils"])), "loss %v, metrics %v", s.Loss, s.Metrics)
 	}
 }
 
@@ -181,9 +169,7 @@ func TestMeansWeightMetrics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.json")
 	expect.OK(t, h.Save(path))
 	last := expect.Value(fedkit.Load(path))(t).Last()
-	if !reflect.DeepEqual(last.Mean(), h.Last().Mean()) {
-		t.Error("another mean after a file")
-	}
+	expect.That(t, reflect.DeepEqual(last.Mean(), h.Last().Mean()), "another mean after a file")
 	mean := last.Mean()
 	for class := range 10 {
 		name, right, all := metric.Recall{Class: class}.String(), 0.0, 0.0
@@ -203,16 +189,14 @@ func TestMeansWeightMetrics(t *testing.T) {
 				t.Errorf("client %d: weight of %s is %v, want %v of %d examples", c, name, w, n, score.Examples)
 			}
 		}
-		if got := float64(mean.Metrics[name]); math.Abs(got-right/all) > 1e-12 {
-			t.Errorf("%s: mean %v, want %v of %v", name, got, right/all, all)
-		}
+		got := float64(mean.Metrics[name])
+		expect.That(t, math.Abs(got-right/all) <= 1e-12, "%s: mean %v, want %v of %v", name, got, right/all, all)
 	}
 	if got := float64(mean.Metrics["recall of class 5"]); math.Abs(got-0.833) > 0.03 {
 		t.Errorf("recall of class 5: %v", got)
 	}
-	if !same(mean.Metrics["token accuracy"], mean.Accuracy) {
-		t.Errorf("accuracy %v, of labels %v", mean.Accuracy, mean.Metrics["token accuracy"])
-	}
+	expect.That(t, same(mean.Metrics["token accuracy"], mean.Accuracy),
+		"accuracy %v, of labels %v", mean.Accuracy, mean.Metrics["token accuracy"])
 	old, n := 0.0, 0.0
 	for c := range last.Scores {
 		score := &last.Scores[c]
@@ -221,9 +205,8 @@ func TestMeansWeightMetrics(t *testing.T) {
 		}
 		score.Weights = nil
 	}
-	if got := float64(last.Mean().Metrics["recall of class 5"]); math.Abs(got-old/n) > 1e-12 {
-		t.Errorf("recall of class 5 without weights: %v, want %v", got, old/n)
-	}
+	got := float64(last.Mean().Metrics["recall of class 5"])
+	expect.That(t, math.Abs(got-old/n) <= 1e-12, "recall of class 5 without weights: %v, want %v", got, old/n)
 }
 
 // heavy is a metric with a weight.
@@ -245,9 +228,8 @@ func TestWeightsOfMetrics(t *testing.T) {
 			t.Errorf("weight %v: error %v", w, err)
 		}
 	}
-	if m := expect.Value(run(0))(t).Last().Mean(); !math.IsNaN(float64(m.Metrics["heavy"])) {
-		t.Errorf("mean %v of clients without weight, want NaN", m.Metrics)
-	}
+	m := expect.Value(run(0))(t).Last().Mean()
+	expect.That(t, math.IsNaN(float64(m.Metrics["heavy"])), "mean %v of clients without weight, want NaN", m.Metrics)
 }
 
 // Clients without test examples, and metrics without a value, do not count in a mean.
@@ -255,21 +237,15 @@ func TestMeanOfScores(t *testing.T) {
 	nan := fedkit.Float(math.NaN())
 	none := fedkit.Score{Loss: nan, Accuracy: nan}
 	r := fedkit.Record{Scores: []fedkit.Score{none}}
-	if r.Mean() != nil || r.Score() != nil {
-		t.Errorf("mean %+v of no example, want nil", r.Mean())
-	}
+	expect.That(t, r.Mean() == nil && r.Score() == nil, "mean %+v of no example, want nil", r.Mean())
 	r.Scores = append(r.Scores,
 		fedkit.Score{Loss: 1, Accuracy: 0.5, Examples: 3, Metrics: map[string]fedkit.Float{"a": 0.5, "b": nan, "c": nan}},
 		fedkit.Score{Loss: 2, Accuracy: 0.75, Examples: 1, Metrics: map[string]fedkit.Float{"a": 0.25, "b": 0.5, "c": nan}})
 	m := r.Mean()
-	if c := m.Metrics["c"]; !math.IsNaN(float64(c)) {
-		t.Errorf("a metric without a value has %v, want NaN", c)
-	}
+	expect.That(t, math.IsNaN(float64(m.Metrics["c"])), "a metric without a value has %v, want NaN", m.Metrics["c"])
 	delete(m.Metrics, "c")
 	want := &fedkit.Score{Loss: 1.25, Accuracy: 0.5625, Examples: 4, Metrics: map[string]fedkit.Float{"a": 0.4375, "b": 0.5}}
-	if !reflect.DeepEqual(m, want) {
-		t.Errorf("mean %+v, want %+v", m, want)
-	}
+	expect.That(t, reflect.DeepEqual(m, want), "mean %+v, want %+v", m, want)
 }
 
 // validated returns a federation with validation rows, and one whose clients hold the same training and test rows but no others.
@@ -298,18 +274,12 @@ func TestValidationScores(t *testing.T) {
 		for _, c := range with.Clients {
 			rows = append(rows, c.Validation...)
 		}
-		if plain.Validated() || !h.Validated() {
-			t.Fatal("Validated says that test rows are enough, or that validation rows are not")
-		}
+		expect.Must(t, !plain.Validated() && h.Validated(), "Validated says that test rows are enough, or that validation rows are not")
 		for i, r := range h.Rounds {
 			v := r.Validation
 			r.Validation, r.Seconds, r.EvalTime = nil, plain.Rounds[i].Seconds, plain.Rounds[i].EvalTime
-			if !reflect.DeepEqual(r, plain.Rounds[i]) {
-				t.Errorf("%T, round %d: validation rows change the run", s, i+1)
-			}
-			if len(v.Scores) != 5 || (v.Global == nil) != (r.Global == nil) {
-				t.Errorf("%T, round %d: validation %+v", s, i+1, v)
-			}
+			expect.That(t, reflect.DeepEqual(r, plain.Rounds[i]), "%T, round %d: validation rows change the run", s, i+1)
+			expect.That(t, len(v.Scores) == 5 && (v.Global == nil) == (r.Global == nil), "%T, round %d: validation %+v", s, i+1, v)
 		}
 		last := h.Last().OnValidation()
 		sv := expect.Value(fedkit.Served(t.Context(), with, s))(t)
@@ -355,9 +325,7 @@ func TestValidationLosses(t *testing.T) {
 		return out
 	}
 	got, want := losses(with, datasets.ValidationPart), losses(held, datasets.TrainPart)
-	if !reflect.DeepEqual(got, want) || got.Down == 0 || got.Clock == 0 {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	expect.That(t, reflect.DeepEqual(got, want) && got.Down != 0 && got.Clock != 0, "%+v, want %+v", got, want)
 }
 
 // Without validation rows, whatever asks for them is refused.
@@ -375,9 +343,7 @@ func TestNoValidation(t *testing.T) {
 func TestValidationIsKept(t *testing.T) {
 	fed, _ := validated(t)
 	fed = expect.Value(fed.HoldOut(1, 1))(t)
-	if len(fed.Unseen.Clients[0].Validation) == 0 {
-		t.Error("an unseen client has lost its validation rows")
-	}
+	expect.That(t, len(fed.Unseen.Clients[0].Validation) != 0, "an unseen client has lost its validation rows")
 	dir := t.TempDir()
 	o := fedkit.Options{Rounds: 4, EvalEvery: 2, EvalFraction: 0.5}
 	run := func(o fedkit.Options) *fedkit.History {
@@ -396,12 +362,9 @@ func TestValidationIsKept(t *testing.T) {
 	}
 	for i := range whole.Rounds {
 		a, b := whole.Rounds[i].OnValidation(), light.Rounds[i].OnValidation()
-		if !reflect.DeepEqual(a.Mean(), b.Mean()) || !reflect.DeepEqual(a.Spread(), b.Spread()) || !reflect.DeepEqual(a.Global, b.Global) {
-			t.Errorf("round %d: summed up, validation is %+v, want %+v", i+1, b.Mean(), a.Mean())
-		}
-		if (a.Global != nil) != (i%2 == 1) || b.Scores != nil {
-			t.Errorf("round %d: %+v", i+1, b)
-		}
+		expect.That(t, reflect.DeepEqual(a.Mean(), b.Mean()) && reflect.DeepEqual(a.Spread(), b.Spread()) && reflect.DeepEqual(a.Global, b.Global),
+			"round %d: summed up, validation is %+v, want %+v", i+1, b.Mean(), a.Mean())
+		expect.That(t, (a.Global != nil) == (i%2 == 1) && b.Scores == nil, "round %d: %+v", i+1, b)
 	}
 	part := o
 	part.Checkpoint = filepath.Join(dir, "c")
@@ -518,15 +481,12 @@ func TestSeveralTargetsAreColumns(t *testing.T) {
 			want += loss / c.shares
 			for i, out := range own {
 				for k, v := range out {
-					if w := flat[(i*c.d.Train.Width+j)*c.k+k]; !(math.Abs(float64(v-w)) <= 1e-4) {
-						t.Fatalf("%s: output %d of example %d is %v, alone %v", c.d.Name, j, i, w, v)
-					}
+					w := flat[(i*c.d.Train.Width+j)*c.k+k]
+					expect.Must(t, math.Abs(float64(v-w)) <= 1e-4, "%s: output %d of example %d is %v, alone %v", c.d.Name, j, i, w, v)
 				}
 			}
 		}
-		if !(math.Abs(got-want) <= 1e-5*want) {
-			t.Errorf("%s: loss %v, want %v", c.d.Name, got, want)
-		}
+		expect.That(t, math.Abs(got-want) <= 1e-5*want, "%s: loss %v, want %v", c.d.Name, got, want)
 	}
 }
 
@@ -536,13 +496,10 @@ func TestPositionsWithoutLabels(t *testing.T) {
 	fed := expect.Value(fedkit.New(d, partition.Validation{Of: partition.ByTarget{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}}}, model.MLP(16)))(t)
 	avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 16, LR: 0.3}}
 	h := expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 10, EvalEvery: 10, Metrics: []fedkit.Metric{metric.MacroF1{}}}))(t)
-	if a := h.Accuracy(); a < 0.8 {
-		t.Errorf("accuracy %v", a)
-	}
+	expect.That(t, h.Accuracy() >= 0.8, "accuracy %v", h.Accuracy())
 	p := expect.Value(fed.Predict(t.Context(), avg.State.X, datasets.TestPart, nil))(t)[0]
-	if len(p.Outputs) != 150 || len(p.Labels) != 150 || len(p.Outputs[0]) != 3 || !slices.Equal(p.Labels, d.Test.Labels) {
-		t.Fatalf("%d outputs of %d, %d labels", len(p.Outputs), len(p.Outputs[0]), len(p.Labels))
-	}
+	expect.Must(t, len(p.Outputs) == 150 && len(p.Labels) == 150 && len(p.Outputs[0]) == 3 && slices.Equal(p.Labels, d.Test.Labels),
+		"%d outputs of %d, %d labels", len(p.Outputs), len(p.Outputs[0]), len(p.Labels))
 	accuracy, loss := 0.0, 0.0
 	for i := range 50 {
 		right, nats, n := 0.0, 0.0, 0.0
@@ -577,13 +534,11 @@ func TestPositionsWithoutLabels(t *testing.T) {
 func TestTags(t *testing.T) {
 	fed := expect.Value(fedkit.New(tags(), partition.ByTarget{Of: partition.Shards{Clients: 4}}, model.MLP(16)))(t)
 	avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 16, LR: 0.5}}
-	if a := expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 5}))(t).Accuracy(); a < 0.9 {
-		t.Errorf("accuracy %v", a)
-	}
+	a := expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 5}))(t).Accuracy()
+	expect.That(t, a >= 0.9, "accuracy %v", a)
 	p := expect.Value(fed.Predict(t.Context(), avg.State.X, datasets.TestPart, []int{3, 1}))(t)[0]
-	if len(p.Outputs) != 2 || len(p.Outputs[0]) != 2 || !slices.Equal(p.Targets, slices.Concat(tags().Test.Targets[6:8], tags().Test.Targets[2:4])) {
-		t.Errorf("%+v", p)
-	}
+	expect.That(t, len(p.Outputs) == 2 && len(p.Outputs[0]) == 2 && slices.Equal(p.Targets, slices.Concat(tags().Test.Targets[6:8], tags().Test.Targets[2:4])),
+		"%+v", p)
 	two := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return layers.Dense(scope.In("only"), x, true, 2)
 	}
@@ -593,9 +548,7 @@ func TestTags(t *testing.T) {
 	image.Test = image.Train
 	for _, m := range []fedkit.Model{model.LeNet(), model.CNN(), model.ResNet8()} {
 		task := must.M1(fedkit.New(image, partition.IID{Clients: 2}, m)).Task
-		if last := task.Params[len(task.Params)-1]; last.Size() != 3 {
-			t.Errorf("%s has %d outputs", task.Name, last.Size())
-		}
+		expect.That(t, task.Params[len(task.Params)-1].Size() == 3, "%s has %d outputs", task.Name, task.Params[len(task.Params)-1].Size())
 	}
 }
 
@@ -643,16 +596,12 @@ func TestRegressionInAnyUnit(t *testing.T) {
 	}
 	one, thousand := run(1), run(1000)
 	close := func(what string, got, want float64) {
-		if !(math.Abs(got-want) <= 1e-4*math.Abs(want)) {
-			t.Errorf("%s is %v, want %v", what, got, want)
-		}
+		expect.That(t, math.Abs(got-want) <= 1e-4*math.Abs(want), "%s is %v, want %v", what, got, want)
 	}
 	for i := range one.Rounds {
 		a, b := &one.Rounds[i], &thousand.Rounds[i]
 		for _, s := range [][2]*fedkit.Score{{a.Global, b.Global}, {a.Mean(), b.Mean()}, {&a.Scores[2], &b.Scores[2]}, {a.Validation.Global, b.Validation.Global}} {
-			if len(s[0].Metrics) != 3 || !math.IsNaN(float64(s[0].Accuracy)) || s[0].Main() != history.R2 {
-				t.Fatalf("score %+v", *s[0])
-			}
+			expect.Must(t, len(s[0].Metrics) == 3 && math.IsNaN(float64(s[0].Accuracy)) && s[0].Main() == history.R2, "score %+v", *s[0])
 			close("R²", float64(s[1].Metrics["R²"]), float64(s[0].Metrics["R²"]))
 			close("RMSE", float64(s[1].Metrics["RMSE"]), 1000*float64(s[0].Metrics["RMSE"]))
 			close("MAE", float64(s[1].Metrics["MAE"]), 1000*float64(s[0].Metrics["MAE"]))
@@ -661,20 +610,19 @@ func TestRegressionInAnyUnit(t *testing.T) {
 		close("the clients' worst R²", float64(b.Spread().Worst), float64(a.Spread().Worst))
 	}
 	last := history.R2.Last(one)
-	if n := one.RoundsTo(0.9); n < 2 || n != thousand.RoundsTo(0.9) || !(last > 0.95) || !math.IsNaN(one.Accuracy()) {
-		t.Errorf("rounds to R² 0.9: %d and %d; R² at the end %v", n, thousand.RoundsTo(0.9), last)
-	}
+	n := one.RoundsTo(0.9)
+	expect.That(t, n >= 2 && n == thousand.RoundsTo(0.9) && last > 0.95 && math.IsNaN(one.Accuracy()),
+		"rounds to R² 0.9: %d and %d; R² at the end %v", n, thousand.RoundsTo(0.9), last)
 	path := filepath.Join(t.TempDir(), "h")
 	expect.OK(t, thousand.Save(path))
 	for _, load := range []func(string) (*fedkit.History, error){history.Load, history.LoadLight} {
 		back := expect.Value(load(path))(t)
-		if back.String() != thousand.String() || !reflect.DeepEqual(*back.Last().Spread(), *thousand.Last().Spread()) || back.Main() != history.R2 {
-			t.Errorf("loaded:\n%swant:\n%s", back, thousand)
-		}
+		expect.That(t, back.String() == thousand.String() && reflect.DeepEqual(*back.Last().Spread(), *thousand.Last().Spread()) && back.Main() == history.R2,
+			"loaded:\n%swant:\n%s", back, thousand)
 	}
-	if s := one.String(); !strings.Contains(s, " R²  own R² ") || strings.Count(s, "%") != 1 || strings.Contains(s, "accuracy") {
-		t.Errorf("it is printed as\n%s", s)
-	}
+	s := one.String()
+	expect.That(t, strings.Contains(s, " R²  own R² ") && strings.Count(s, "%") == 1 && !strings.Contains(s, "accuracy"),
+		"it is printed as\n%s", s)
 }
 
 // A task may say what is right of real values, and outputs need not be those of the targets: then there is no R².
@@ -692,9 +640,8 @@ func TestRegressionOfItsOwn(t *testing.T) {
 			return graph.ConvertDType(graph.LessThan(loss.SquaredError(out, y), graph.Const(out.Graph(), float32(0.5))), out.DType())
 		}
 	})
-	if a := within.Accuracy(); within.Main() != history.Accuracy || !(a > 0 && a < 1) || len(within.Last().Global.Metrics) != 3 {
-		t.Errorf("%+v", within.Last().Global)
-	}
+	a := within.Accuracy()
+	expect.That(t, within.Main() == history.Accuracy && a > 0 && a < 1 && len(within.Last().Global.Metrics) == 3, "%+v", within.Last().Global)
 	twice := run(func(task *fedkit.Task) {
 		forward := task.Forward
 		task.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
@@ -706,9 +653,8 @@ func TestRegressionOfItsOwn(t *testing.T) {
 		}
 		task.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(task.Loss(out, y), math.NaN()) }
 	})
-	if r := twice.Last(); r.Global.Metrics != nil || r.Spread() != nil || strings.Contains(twice.String(), "NaN") {
-		t.Errorf("%+v\n%s", r.Global, twice)
-	}
+	r := twice.Last()
+	expect.That(t, r.Global.Metrics == nil && r.Spread() == nil && !strings.Contains(twice.String(), "NaN"), "%+v\n%s", r.Global, twice)
 }
 
 // masked has two labels for each row, of which every other one has none; without these rows if they are left out.
@@ -757,27 +703,24 @@ func TestRowsWithoutLabels(t *testing.T) {
 		avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 10, LR: 0.5}}
 		h := expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 20, EvalEvery: 10, Metrics: []fedkit.Metric{metric.MacroF1{}, metric.TokenAccuracy{}}}))(t)
 		last := h.Last()
-		if g := last.Global; g.Accuracy != 1 || g.Examples != 100 || g.Metrics["macro F1"] != 1 || !(g.Loss < 0.1) {
-			t.Errorf("left out %t: %+v, want accuracy 1 of 100", leftOut, *g)
-		}
+		g := last.Global
+		expect.That(t, g.Accuracy == 1 && g.Examples == 100 && g.Metrics["macro F1"] == 1 && g.Loss < 0.1,
+			"left out %t: %+v, want accuracy 1 of 100", leftOut, *g)
 		for c, n := range []int{10, 40, 25, 25} {
 			if s, r, v := last.Scores[c], last.Results[c], last.Validation.Scores[c]; s.Examples != n || r.Examples != n-2 || v.Examples != 2 || r.Steps != 5*((n-2+9)/10) {
 				t.Errorf("left out %t: client %d: %d test, %d train and %d validation examples, %d steps", leftOut, c, s.Examples, r.Examples, v.Examples, r.Steps)
 			}
 		}
-		if m := last.Mean(); m.Accuracy != 1 || m.Examples != 100 {
-			t.Errorf("left out %t: mean %+v", leftOut, *m)
-		}
+		m := last.Mean()
+		expect.That(t, m.Accuracy == 1 && m.Examples == 100, "left out %t: mean %+v", leftOut, *m)
 		histories[i] = h
 		if leftOut {
 			continue
 		}
-		if want := "; 200 rows without a label left out"; fed.Rule != fourParts(200).String()+want {
-			t.Errorf("rule %q, want %q at its end", fed.Rule, want)
-		}
-		if p := expect.Value(fed.Predict(t.Context(), avg.State.X, datasets.TestPart, nil))(t)[0]; len(p.Outputs) != 400 {
-			t.Errorf("outputs for %d entries, want those of all 200 rows", len(p.Outputs))
-		}
+		want := "; 200 rows without a label left out"
+		expect.That(t, fed.Rule == fourParts(200).String()+want, "rule %q, want %q at its end", fed.Rule, want)
+		p := expect.Value(fed.Predict(t.Context(), avg.State.X, datasets.TestPart, nil))(t)[0]
+		expect.That(t, len(p.Outputs) == 400, "outputs for %d entries, want those of all 200 rows", len(p.Outputs))
 		_, err := fed.WithData(d, "the same")
 		expect.OK(t, err)
 		other := *d
@@ -786,9 +729,9 @@ func TestRowsWithoutLabels(t *testing.T) {
 		expect.Invalid(t, "data = 1 of the clients' rows without a label: must be with a label at some position of each")(fed.WithData(&other, "fewer labels"))
 	}
 	for i, r := range histories[0].Rounds {
-		if w := histories[1].Rounds[i]; r.Training().Loss != w.Training().Loss || fmt.Sprint(r.Global, r.Scores) != fmt.Sprint(w.Global, w.Scores) {
-			t.Errorf("round %d: training loss %v, want %v", i+1, r.Training().Loss, w.Training().Loss)
-		}
+		w := histories[1].Rounds[i]
+		expect.That(t, r.Training().Loss == w.Training().Loss && fmt.Sprint(r.Global, r.Scores) == fmt.Sprint(w.Global, w.Scores),
+			"round %d: training loss %v, want %v", i+1, r.Training().Loss, w.Training().Loss)
 	}
 	_, err := fedkit.New(masked(false), partition.Given{{Train: []int{0, 1}, Test: []int{0}}, {Train: []int{3}, Test: []int{2}}}, model.MLP(8))
 	expect.Error(t, "of the rows with a label: partition: client 1 has no train row: must have at least 1")(err)
@@ -832,13 +775,12 @@ func TestTokenAccuracy(t *testing.T) {
 	fed := expect.Value(fedkit.New(d, rule, zeros))(t)
 	h := expect.Value(fedkit.Run(t.Context(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 10, LR: 1e-6}}, fedkit.Options{Rounds: 1, Metrics: []fedkit.Metric{metric.TokenAccuracy{}}}))(t)
 	last := h.Last()
-	if w := last.Scores[0].Weights["token accuracy"]; w != 100 || last.Scores[1].Weights != nil || last.Global.Weights != nil {
-		t.Errorf("weights %v, %v and of the global model %v, want 100, none since there are as many labels as examples, and none", w, last.Scores[1].Weights, last.Global.Weights)
-	}
+	w := last.Scores[0].Weights["token accuracy"]
+	expect.That(t, w == 100 && last.Scores[1].Weights == nil && last.Global.Weights == nil,
+		"weights %v, %v and of the global model %v, want 100, none since there are as many labels as examples, and none", w, last.Scores[1].Weights, last.Global.Weights)
 	for _, s := range []*fedkit.Score{last.Global, last.Mean()} {
-		if s.Accuracy != 0.5 || math.Abs(float64(s.Metrics["token accuracy"])-100./110) > 1e-12 {
-			t.Errorf("accuracy %v, per token %v, want 0.5 and 100/110", s.Accuracy, s.Metrics)
-		}
+		expect.That(t, s.Accuracy == 0.5 && math.Abs(float64(s.Metrics["token accuracy"])-100./110) <= 1e-12,
+			"accuracy %v, per token %v, want 0.5 and 100/110", s.Accuracy, s.Metrics)
 	}
 }
 

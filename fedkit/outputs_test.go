@@ -99,18 +99,14 @@ func TestPredictAgainstFloat64(t *testing.T) {
 		for row := 0; c.rows == nil && row < split.Len(); row++ {
 			rows = append(rows, row)
 		}
-		if len(got) != c.models || len(got[0].Outputs) != len(rows) {
-			t.Fatalf("%s: %d predictions for %d models", name, len(got), c.models)
-		}
+		expect.Must(t, len(got) == c.models && len(got[0].Outputs) == len(rows), "%s: %d predictions for %d models", name, len(got), c.models)
 		for j, p := range got {
 			w := append(w[j], make([]float64, o.Dim()-len(w[j]))...) // a layer without biases has zeros
 			for i, row := range rows {
-				if far := distance(p.Outputs[i], o.Outputs(w, precision.Double(split.Row(row, nil)))); !(far < 1e-5) {
-					t.Fatalf("%s: model %d, row %d: %v away", name, j, row, far)
-				}
-				if split.Labels != nil && p.Labels[i] != split.Labels[row] || split.Targets != nil && p.Targets[i] != split.Targets[row] {
-					t.Fatalf("%s: row %d has the truth of another", name, row)
-				}
+				far := distance(p.Outputs[i], o.Outputs(w, precision.Double(split.Row(row, nil))))
+				expect.Must(t, far < 1e-5, "%s: model %d, row %d: %v away", name, j, row, far)
+				expect.Must(t, (split.Labels == nil || p.Labels[i] == split.Labels[row]) && (split.Targets == nil || p.Targets[i] == split.Targets[row]),
+					"%s: row %d has the truth of another", name, row)
 			}
 		}
 	}
@@ -151,21 +147,17 @@ func TestLossesAndPredictionsInARound(t *testing.T) {
 		said = r.Predict(models, datasets.TrainPart, fed.Clients[4].Train)
 	}}
 	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 3}))(t)
-	if n := xla.Compilations() - warm; n != 0 {
-		t.Errorf("%d programs were compiled after the first round, want 0", n)
-	}
+	expect.That(t, (xla.Compilations()-warm) == 0, "%d programs were compiled after the first round, want 0", (xla.Compilations() - warm))
 	for c, score := range h.Last().Scores {
-		if want := float64(score.Loss); math.Abs(test[0][c]-want) > 1e-6*want {
-			t.Errorf("client %d: test loss %v, recorded %v", c, test[0][c], want)
-		}
+		want := float64(score.Loss)
+		expect.That(t, math.Abs(test[0][c]-want) <= 1e-6*want, "client %d: test loss %v, recorded %v", c, test[0][c], want)
 	}
-	if down := h.Last().BytesDown; down != int64(3*2*4*fed.Task.Dim()) || h.Last().BytesUp != 0 {
-		t.Errorf("%d bytes down, %d up; want three models for each of two clients, and none", down, h.Last().BytesUp)
-	}
+	down := h.Last().BytesDown
+	expect.That(t, down == int64(3*2*4*fed.Task.Dim()) && h.Last().BytesUp == 0,
+		"%d bytes down, %d up; want three models for each of two clients, and none", down, h.Last().BytesUp)
 	for j := range said {
-		if got := crossEntropy(&said[j]); math.Abs(got-train[j][0]) > 1e-5*got {
-			t.Errorf("model %d: the loss of client 4 is %v, %v from the outputs", j, train[j][0], got)
-		}
+		got := crossEntropy(&said[j])
+		expect.That(t, math.Abs(got-train[j][0]) <= 1e-5*got, "model %d: the loss of client 4 is %v, %v from the outputs", j, train[j][0], got)
 	}
 }
 
@@ -258,19 +250,13 @@ func TestServed(t *testing.T) {
 		h := expect.Value(fedkit.Run(ctx, fed, c.s, fedkit.Options{Rounds: 2, Seed: 3}))(t)
 		before := c.state()
 		sv := expect.Value(fedkit.Served(ctx, fed, c.s))(t)
-		if c.state() != before {
-			t.Errorf("%s: the State has another matrix", h.Name)
-		}
-		if (sv.Global != nil) != c.global || c.k >= 0 && sv.Models.Rows() != c.k || (sv.Clusters != nil) != c.clusters || sv.ByLoss {
-			t.Errorf("%s: %+v", h.Name, sv)
-		}
-		if !slices.Equal(sv.Clusters, h.Last().Clusters) {
-			t.Errorf("%s: clusters %v, recorded %v", h.Name, sv.Clusters, h.Last().Clusters)
-		}
+		expect.That(t, c.state() == before, "%s: the State has another matrix", h.Name)
+		expect.That(t, (sv.Global != nil) == c.global && (c.k < 0 || sv.Models.Rows() == c.k) && (sv.Clusters != nil) == c.clusters && !sv.ByLoss,
+			"%s: %+v", h.Name, sv)
+		expect.That(t, slices.Equal(sv.Clusters, h.Last().Clusters), "%s: clusters %v, recorded %v", h.Name, sv.Clusters, h.Last().Clusters)
 		for i, got := range under(t, fed, sv) {
-			if want := float64(h.Last().Scores[i].Accuracy); math.Abs(got-want) > 1e-6 {
-				t.Errorf("%s: client %d: accuracy %v under what is served, recorded %v", h.Name, i, got, want)
-			}
+			want := float64(h.Last().Scores[i].Accuracy)
+			expect.That(t, math.Abs(got-want) <= 1e-6, "%s: client %d: accuracy %v under what is served, recorded %v", h.Name, i, got, want)
 		}
 	}
 }
@@ -300,9 +286,7 @@ func TestServedRefusals(t *testing.T) {
 	s.State.X, s.State.Assign = fedkit.Zeros(2, fed.Task.Dim()), []int{1, 0}
 	sv := expect.Value(fedkit.Served(ctx, fed, s))(t)
 	s.State.Assign[0] = 0
-	if !slices.Equal(sv.Assign, []int{1, 0}) {
-		t.Errorf("what was served changed to %v with the State", sv.Assign)
-	}
+	expect.That(t, slices.Equal(sv.Assign, []int{1, 0}), "what was served changed to %v with the State", sv.Assign)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	wide := &own{LR: 2}
@@ -325,9 +309,8 @@ func TestServedRefusals(t *testing.T) {
 		{ctx, fed, &strategy.FedAvg{}, "fedkit: FedAvg: its State is empty, as before a run: serve: invalid: Serving = empty"},
 		{over, fed, s, "fedkit: own: context canceled"},
 	} {
-		if sv, err := fedkit.Served(c.ctx, c.fed, c.s); sv != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("error %v, want %s", err, c.want)
-		}
+		sv, err := fedkit.Served(c.ctx, c.fed, c.s)
+		expect.That(t, sv == nil && err != nil && strings.HasPrefix(err.Error(), c.want), "error %v, want %s", err, c.want)
 	}
 	for range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 1}) {
 		expect.Invalid(t)(fedkit.Served(ctx, fed, s))
@@ -442,16 +425,15 @@ func TestEnsembleAgainstFloat64(t *testing.T) {
 			}}
 			o := fedkit.Options{Rounds: 3, Metrics: []fedkit.Metric{seen{}}}
 			h := expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
-			if n := xla.Compilations() - warm; n != 0 {
-				t.Errorf("%s: %d programs were compiled after the first round, want 0", name, n)
-			}
+			n := xla.Compilations() - warm
+			expect.That(t, n == 0, "%s: %d programs were compiled after the first round, want 0", name, n)
 			for i, got := range h.Last().Scores {
 				var loss, right, sum float64
 				own := fed.Clients[i].Test
 				for _, p := range mixed(t, fed, models, own, func(j int) []float64 { return c.pi(i, j) }) {
 					sum += seen{}.Measure(&p)
 					if name == "tags" {
-						z := float64(p.Outputs[0][0]) * float64(2*p.Targets[0]-1) // > 0 if it is right
+						z := float64(p.Outputs[0][0]) * float64(2*p.Targets[0]-1)                            // > 0 if it is right
 						loss, right = loss+math.Log1p(math.Exp(-z))/float64(len(own)), float64(got.Accuracy) // ties are decided by rounding
 						continue
 					}
@@ -467,9 +449,8 @@ func TestEnsembleAgainstFloat64(t *testing.T) {
 					accuracy = 1 - math.Pow(float64(got.Metrics["RMSE"]), 2)
 				}
 				for what, pair := range map[string][2]float64{"loss": {float64(got.Loss), loss}, "accuracy": {accuracy, right}, "sum": {float64(got.Metrics["sum"]), sum}} {
-					if !(math.Abs(pair[0]-pair[1]) <= 1e-5*(1+math.Abs(pair[1]))) {
-						t.Errorf("%s: client %d: %s %v, want %v", name, i, what, pair[0], pair[1])
-					}
+					expect.That(t, math.Abs(pair[0]-pair[1]) <= 1e-5*(1+math.Abs(pair[1])),
+						"%s: client %d: %s %v, want %v", name, i, what, pair[0], pair[1])
 				}
 			}
 		}
@@ -487,9 +468,8 @@ func TestEnsembleOfOne(t *testing.T) {
 	}
 	got, want := run(fedkit.Serving{Models: models, Ensemble: sure}), run(fedkit.Serving{Models: models, Assign: assign})
 	for i := range want {
-		if got[i].Examples != want[i].Examples || got[i].Accuracy != want[i].Accuracy && got[i].Examples > 0 || math.Abs(float64(got[i].Loss-want[i].Loss)) > 1e-5 {
-			t.Errorf("client %d: %+v, want %+v", i, got[i], want[i])
-		}
+		expect.That(t, got[i].Examples == want[i].Examples && (got[i].Accuracy == want[i].Accuracy || got[i].Examples <= 0) && !(math.Abs(float64(got[i].Loss-want[i].Loss)) > 1e-5),
+			"client %d: %+v, want %+v", i, got[i], want[i])
 	}
 }
 
@@ -535,29 +515,23 @@ func TestExampleLosses(t *testing.T) {
 		test := r.ExampleLosses(models, datasets.TestPart, clients)
 		for i, c := range clients {
 			for k, p := range r.Predict(models, datasets.TrainPart, fed.Clients[c].Train) {
-				if len(losses[i][k]) != len(p.Labels) {
-					t.Fatalf("%d losses for %d examples", len(losses[i][k]), len(p.Labels))
-				}
+				expect.Must(t, len(losses[i][k]) == len(p.Labels), "%d losses for %d examples", len(losses[i][k]), len(p.Labels))
 				for j, got := range losses[i][k] {
 					one := fedkit.Predictions{Outputs: p.Outputs[j : j+1], Labels: p.Labels[j : j+1]}
-					if want := crossEntropy(&one); math.Abs(float64(got)-want) > 1e-5*(1+want) {
-						t.Fatalf("client %d, model %d, example %d: %v, want %v", c, k, j, got, want)
-					}
+					want := crossEntropy(&one)
+					expect.Must(t, math.Abs(float64(got)-want) <= 1e-5*(1+want), "client %d, model %d, example %d: %v, want %v", c, k, j, got, want)
 				}
 				mean := 0.0
 				for _, v := range test[i][k] {
 					mean += float64(v) / float64(len(test[i][k]))
 				}
-				if math.Abs(mean-means[k][i]) > 1e-6 {
-					t.Errorf("client %d, model %d: a mean of %v, want %v", c, k, mean, means[k][i])
-				}
+				expect.That(t, math.Abs(mean-means[k][i]) <= 1e-6, "client %d, model %d: a mean of %v, want %v", c, k, mean, means[k][i])
 			}
 		}
 	}}
 	h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}))(t)
-	if down := h.Last().BytesDown; down != int64(2*2*4*fed.Task.Dim()) {
-		t.Errorf("%d bytes down, want two models for each of two clients", down)
-	}
+	down := h.Last().BytesDown
+	expect.That(t, down == int64(2*2*4*fed.Task.Dim()), "%d bytes down, want two models for each of two clients", down)
 	none := asking{func(r *fedkit.Round) { r.ExampleLosses(models, datasets.TrainPart, []int{9}) }}
 	expect.Error(t, "round 1: losses: invalid: clients = 9: must be in [0, 6)")(fedkit.Run(t.Context(), fed, none, fedkit.Options{Rounds: 1}))
 }
@@ -603,17 +577,17 @@ func TestFeaturesAgainstFloat64(t *testing.T) {
 					}
 					for j, row := range rows {
 						x := precision.Double(split.Row(row, nil))
-						if far := max(distance(each[i].Outputs[j], hidden(w[i], x)), distance(one[i].Outputs[j], hidden(w[1], x))); far > 1e-5 || each[i].Labels[j] != split.Labels[row] {
-							t.Fatalf("%s: client %d, example %d: %v away, label %d", fed.Task.Name, c, j, far, each[i].Labels[j])
-						}
+						far := max(distance(each[i].Outputs[j], hidden(w[i], x)), distance(one[i].Outputs[j], hidden(w[1], x)))
+						expect.Must(t, far <= 1e-5 && each[i].Labels[j] == split.Labels[row],
+							"%s: client %d, example %d: %v away, label %d", fed.Task.Name, c, j, far, each[i].Labels[j])
 					}
 				}
 			}
 		}}
 		h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2}))(t)
-		if n := xla.Compilations() - warm; n != 0 || h.Last().BytesDown != 0 {
-			t.Errorf("%s: %d programs were compiled after the first round, %d bytes down; want 0", fed.Task.Name, n, h.Last().BytesDown)
-		}
+		n := xla.Compilations() - warm
+		expect.That(t, n == 0 && h.Last().BytesDown == 0,
+			"%s: %d programs were compiled after the first round, %d bytes down; want 0", fed.Task.Name, n, h.Last().BytesDown)
 	}
 }
 
@@ -645,15 +619,12 @@ func TestLayersOfModels(t *testing.T) {
 		x := expect.Value(fed.Models(1, 1))(t)
 		for layer, width := range c.widths {
 			p := expect.Value(fed.Features(t.Context(), x, layer, datasets.TestPart, []int{1}))(t)
-			if got := len(p[0].Outputs[0]); got != width {
-				t.Errorf("%s: layer %q has %d outputs, want %d", fed.Task.Name, layer, got, width)
-			}
+			expect.That(t, len(p[0].Outputs[0]) == width, "%s: layer %q has %d outputs, want %d", fed.Task.Name, layer, len(p[0].Outputs[0]), width)
 		}
 		outputs := expect.Value(fed.Predict(t.Context(), x, datasets.TestPart, fed.Clients[1].Test))(t)[0].Outputs
 		for i, got := range expect.Value(fed.Features(t.Context(), x, c.last, datasets.TestPart, []int{1}))(t)[0].Outputs {
-			if far := distance(got, precision.Double(outputs[i])); far > 1e-5 {
-				t.Fatalf("%s: the outputs of %s are %v from the model's", fed.Task.Name, c.last, far)
-			}
+			far := distance(got, precision.Double(outputs[i]))
+			expect.Must(t, far <= 1e-5, "%s: the outputs of %s are %v from the model's", fed.Task.Name, c.last, far)
 		}
 	}
 }

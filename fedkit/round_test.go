@@ -63,9 +63,8 @@ func TestCallsOfTrainDrawTheirOwnBatches(t *testing.T) {
 		if n, err := first.Models.Sub(second.Models).Norms(); err != nil || slices.Min(n) == 0 {
 			t.Errorf("two calls end %v apart, %v: they saw the same batches", n, err)
 		}
-		if n, err := first.Models.Sub(third.Models).Norms(); err != nil || floats.Norm(n, 1) != 0 {
-			t.Errorf("with the batches of the first call: %v apart, %v, want 0", n, err)
-		}
+		n, err := first.Models.Sub(third.Models).Norms()
+		expect.That(t, err == nil && floats.Norm(n, 1) == 0, "with the batches of the first call: %v apart, %v, want 0", n, err)
 		return third.Models.Mean(nil)
 	})
 }
@@ -114,18 +113,15 @@ func TestOnlyWhatTravelsIsInterceptedAndCharged(t *testing.T) {
 	} {
 		want, _ := train(honest, c.change)
 		got, r := train(fed, c.change)
-		if r.BytesDown != c.down || r.BytesUp != c.up {
-			t.Errorf("%s: %d bytes down and %d up, want %d and %d", c.name, r.BytesDown, r.BytesUp, c.down, c.up)
-		}
+		expect.That(t, r.BytesDown == c.down && r.BytesUp == c.up,
+			"%s: %d bytes down and %d up, want %d and %d", c.name, r.BytesDown, r.BytesUp, c.down, c.up)
 		for i := range want {
 			for j := range want[i] {
 				w := want[i][j]
 				if c.hit(j) {
 					w++
 				}
-				if math.Abs(got[i][j]-w) > 1e-5 {
-					t.Fatalf("%s: client %d, parameter %d: %v arrived, want %v", c.name, i, j, got[i][j], w)
-				}
+				expect.Must(t, math.Abs(got[i][j]-w) <= 1e-5, "%s: client %d, parameter %d: %v arrived, want %v", c.name, i, j, got[i][j], w)
 			}
 		}
 	}
@@ -136,9 +132,9 @@ func TestOnlyWhatTravelsIsInterceptedAndCharged(t *testing.T) {
 		r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Epochs: 9, Batch: 2, LR: 0.1}, StayLocal: true})
 		return x
 	})
-	if got := r.Results[0]; got.Drift != drift || got.LR != 0.1 || got.Steps != 3+9*6 {
-		t.Errorf("the row of client 0 is %+v after a private solve, want the drift of what traveled, %v", got, drift)
-	}
+	got := r.Results[0]
+	expect.That(t, got.Drift == drift && got.LR == 0.1 && got.Steps == 3+9*6,
+		"the row of client 0 is %+v after a private solve, want the drift of what traveled, %v", got, drift)
 }
 
 // tilted is ⟨x, v⟩-like: the task's loss with the outputs shifted by what each client carries, plus λ/2 ‖w − a‖² to a model it carries.
@@ -168,9 +164,8 @@ func TestObjective(t *testing.T) {
 		if n, err := got.Models.Sub(plain.Models).Norms(); err != nil || slices.Max(n) > 1e-6 {
 			t.Errorf("%v, %v from the proximal solution", n, err)
 		}
-		if math.Abs(float64(got.Results[0].Loss-plain.Results[0].Loss)) > 1e-6 {
-			t.Errorf("the loss is reported as %v, want that of the task, %v", got.Results[0].Loss, plain.Results[0].Loss)
-		}
+		expect.That(t, math.Abs(float64(got.Results[0].Loss-plain.Results[0].Loss)) <= 1e-6,
+			"the loss is reported as %v, want that of the task, %v", got.Results[0].Loss, plain.Results[0].Loss)
 		// A name is only a name, even if lines of it are those of other inputs.
 		named := map[string]*Matrix{"offset\nprox\nkey": Zeros(1, 3), "\x00\xff": Zeros(1, 3)}
 		maps.Copy(named, job.Extra)
@@ -185,9 +180,8 @@ func TestObjective(t *testing.T) {
 		shifted := JoinColumns(Zeros(2, d-3), NewMatrix(offset, 2, 3))
 		got = r.Train(job)
 		plain = r.Train(Job{Clients: []int{0, 1}, Start: shifted.Add(x), Local: local})
-		if n, err := got.Delta().Sub(plain.Delta()).Norms(); err != nil || slices.Max(n) > 1e-6 {
-			t.Errorf("%v, %v from the solution with other biases", n, err)
-		}
+		n, err := got.Delta().Sub(plain.Delta()).Norms()
+		expect.That(t, err == nil && slices.Max(n) <= 1e-6, "%v, %v from the solution with other biases", n, err)
 		return x
 	})
 }
@@ -251,9 +245,8 @@ func TestSchedules(t *testing.T) {
 		{Decay{}, 1, 1}, {Decay{}, 3, 0.99 * 0.99}, {Decay{Gamma: 0.1, Every: 10}, 10, 1}, {Decay{Gamma: 0.1, Every: 10}, 11, 0.1},
 		{Cosine{Rounds: 11}, 1, 1}, {Cosine{Rounds: 11}, 6, 0.505}, {Cosine{Rounds: 11, Floor: 0.2}, 11, 0.2}, {Cosine{Rounds: 11}, 40, 0.01},
 	} {
-		if got := c.s.Factor(c.t); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%#v in round %d: %v, want %v", c.s, c.t, got, c.want)
-		}
+		got := c.s.Factor(c.t)
+		expect.That(t, math.Abs(got-c.want) <= 1e-12, "%#v in round %d: %v, want %v", c.s, c.t, got, c.want)
 	}
 }
 
@@ -282,9 +275,8 @@ func TestObjectiveOverABatch(t *testing.T) {
 				}
 				want += mean * mean
 			}
-			if got := float64(u.Results[i].Loss); math.Abs(got-want) > 1e-5*(1+want) {
-				t.Errorf("client %d: loss %v, want %v", i, got, want)
-			}
+			got := float64(u.Results[i].Loss)
+			expect.That(t, math.Abs(got-want) <= 1e-5*(1+want), "client %d: loss %v, want %v", i, got, want)
 		}
 		return x
 	})
@@ -309,9 +301,8 @@ func TestInterceptors(t *testing.T) {
 	want := fmt.Sprintf("invalid: what the first row returned = [1, %d]: must be [2, %d]", o.Dim(), o.Dim())
 	expect.Error(t, want)(err)
 	for _, m := range seen {
-		if n, err := m.Columns(20, o.Dim()).Norms(); err != nil || slices.Max(n) != 0 {
-			t.Errorf("an interceptor sees %v, %v of what stays with the client", n, err)
-		}
+		n, err := m.Columns(20, o.Dim()).Norms()
+		expect.That(t, err == nil && slices.Max(n) == 0, "an interceptor sees %v, %v of what stays with the client", n, err)
 	}
 }
 
@@ -322,15 +313,11 @@ func TestSolvesOfSharedAndSkipped(t *testing.T) {
 		r.alike = true
 		u := r.Train(Job{Clients: []int{0, 1, 2}, Start: x, Local: Local{Batch: 2, LR: 0.1}, LR: []float64{0.1, 1e30, 0.1}, Communicated: r.Mask("w1")})
 		n, err := u.Delta().Columns(0, 20).Norms()
-		if err != nil || math.Abs(n[1]-float64(u.Results[1].Drift)) > 1e-6 {
-			t.Errorf("drift %v, want %v, %v", u.Results[1].Drift, n, err)
-		}
+		expect.That(t, err == nil && math.Abs(n[1]-float64(u.Results[1].Drift)) <= 1e-6, "drift %v, want %v, %v", u.Results[1].Drift, n, err)
 		return u.Models.Mean(nil)
 	}}, Options{Rounds: 1, NotFinite: Skip}))(t)
 	for _, s := range h.Last().Results {
-		if s.Skipped != (s.Client == 1) || math.IsNaN(float64(s.Similarity)) || (s.Similarity == 0) != s.Skipped {
-			t.Errorf("%+v", s)
-		}
+		expect.That(t, s.Skipped == (s.Client == 1) && !math.IsNaN(float64(s.Similarity)) && (s.Similarity == 0) == s.Skipped, "%+v", s)
 	}
 }
 
@@ -346,9 +333,8 @@ func TestSplitAndJoin(t *testing.T) {
 	})
 	x := randomMatrix(1, 2, o.Dim())
 	want := x.Mul(ones(o.Dim(), o.Dim()-3).Not())
-	if got := rowsOf(t, x.Apply(last)); !reflect.DeepEqual(got, rowsOf(t, want)) {
-		t.Errorf("%v, want %v", got, rowsOf(t, want))
-	}
+	got := rowsOf(t, x.Apply(last))
+	expect.That(t, reflect.DeepEqual(got, rowsOf(t, want)), "%v, want %v", got, rowsOf(t, want))
 }
 
 // grouped is a strategy that groups its clients by their models, and nothing else.
@@ -378,9 +364,7 @@ func TestClusteringHearsACancel(t *testing.T) {
 	}}
 	_, err := Run(ctx, fed, s, Options{Rounds: 1})
 	close(over)
-	if !errors.Is(err, context.Canceled) || len(late) > 0 {
-		t.Errorf("error %v, and Run waited for the clusterer: %v", err, len(late) > 0)
-	}
+	expect.That(t, errors.Is(err, context.Canceled) && len(late) <= 0, "error %v, and Run waited for the clusterer: %v", err, len(late) > 0)
 }
 
 // A panic in a clusterer is an error that says where, as elsewhere in a strategy.
@@ -400,9 +384,8 @@ func TestPairsThatDoNotFitAreRefused(t *testing.T) {
 		_, gram := m.Gram()
 		for _, err := range []error{points, gram, new(Federation).FitsPairs("rows", 100)} {
 			want := "invalid: rows = 100: must be at most 99: the products of each two take 120 kB, and 120 kB are free"
-			if fits := bytes == 120_000; fits && err != nil || !fits && (err == nil || err.Error() != want) {
-				t.Errorf("%.0f bytes: error %v, want %q", bytes, err, want)
-			}
+			fits := bytes == 120_000
+			expect.That(t, (!fits || err == nil) && (fits || err != nil && err.Error() == want), "%.0f bytes: error %v, want %q", bytes, err, want)
 		}
 	}
 }
@@ -415,18 +398,13 @@ func TestRandomRows(t *testing.T) {
 		return append(rowsOf(t, r.Normal(purpose, 3, clients...)), rowsOf(t, r.Uniform(purpose, 3, clients...))...)
 	}
 	all, some := draw(1, 2, "noise", 0, 1, 2), draw(1, 2, "noise", 2, 0)
-	if !reflect.DeepEqual(some, [][]float64{all[2], all[0], all[5], all[3]}) {
-		t.Errorf("%v, among others %v", some, all)
-	}
+	expect.That(t, reflect.DeepEqual(some, [][]float64{all[2], all[0], all[5], all[3]}), "%v, among others %v", some, all)
 	server := draw(1, 2, "noise")
-	if len(server) != 2 {
-		t.Errorf("%v for the server", server)
-	}
+	expect.That(t, len(server) == 2, "%v for the server", server)
 	for _, other := range [][][]float64{all, draw(2, 2, "noise", 0, 1, 2), draw(1, 3, "noise", 0, 1, 2), draw(1, 2, "else", 0, 1, 2), server} {
 		for _, row := range other {
-			if &other[0] != &all[0] && slices.ContainsFunc(all, func(a []float64) bool { return a[0] == row[0] }) {
-				t.Errorf("%v has a row of %v", other, all)
-			}
+			expect.That(t, &other[0] == &all[0] || !slices.ContainsFunc(all, func(a []float64) bool { return a[0] == row[0] }),
+				"%v has a row of %v", other, all)
 		}
 	}
 	r := &Round{T: 1, Fed: fed}
@@ -477,28 +455,20 @@ func TestPastIsWhatTheRecordsSay(t *testing.T) {
 	var whole, resumed [][]ClientResult
 	h := expect.Value(Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4}))(t)
 	for c, past := range whole {
-		if len(past) != 3 {
-			t.Fatalf("client %d: %+v, want three rounds", c, past)
-		}
+		expect.Must(t, len(past) == 3, "client %d: %+v, want three rounds", c, past)
 		for i, r := range h.Rounds[:3] {
-			if len(r.Results) != 3 || r.Results[c].Steps != []int{2, 6, 2}[c] {
-				t.Fatalf("two jobs in a round: %+v", r.Results)
-			}
-			if past[i] != r.Results[c] || past[i].Round != i+1 || past[i].Examples != []int{4, 9, 2}[c] || past[i].Mu != []Float{0.5, 0.25, 1}[c] {
-				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past[i], r.Results[c])
-			}
-			if s := past[i].Similarity; !(s > 0 && s <= 1+1e-6) {
-				t.Errorf("client %d, round %d: similarity %v", c, i+1, s)
-			}
+			expect.Must(t, len(r.Results) == 3 && r.Results[c].Steps == []int{2, 6, 2}[c], "two jobs in a round: %+v", r.Results)
+			expect.That(t, past[i] == r.Results[c] && past[i].Round == i+1 && past[i].Examples == []int{4, 9, 2}[c] && past[i].Mu == []Float{0.5, 0.25, 1}[c],
+				"client %d, round %d: %+v; the record says %+v", c, i+1, past[i], r.Results[c])
+			s := past[i].Similarity
+			expect.That(t, s > 0 && s <= 1+1e-6, "client %d, round %d: similarity %v", c, i+1, s)
 		}
 	}
 
 	o := Options{Rounds: 4, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	upTo(t, fed, &picky{seen: &resumed}, o, 2)
 	expect.Value(Run(context.Background(), fed, &picky{seen: &resumed}, o))(t)
-	if !reflect.DeepEqual(whole, resumed) {
-		t.Errorf("after a resume the past is %+v, want %+v", resumed, whole)
-	}
+	expect.That(t, reflect.DeepEqual(whole, resumed), "after a resume the past is %+v, want %+v", resumed, whole)
 }
 
 // asks is a strategy that may have the past though the history leaves it out.
@@ -534,9 +504,7 @@ func (nudge) String() string { return "nudged" }
 func TestIntercept(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
 	bad := fed.Intercept(nudge(2)).Intercept(nudge(3))
-	if !strings.HasSuffix(bad.Rule, "; nudged; nudged") {
-		t.Errorf("rule %q", bad.Rule)
-	}
+	expect.That(t, strings.HasSuffix(bad.Rule, "; nudged; nudged"), "rule %q", bad.Rule)
 	l := Local{Batch: 4, LR: 0.1}
 	var states [3][]float32
 	var records [3]Record
@@ -546,18 +514,15 @@ func TestIntercept(t *testing.T) {
 		states[i] = expect.Value(s.State.X.Host())(t)
 		records[i] = h.Rounds[0]
 	}
-	if !slices.Equal(states[1], states[2]) {
-		t.Error("the same seed gives other bytes")
-	}
+	expect.That(t, slices.Equal(states[1], states[2]), "the same seed gives other bytes")
 	d := len(states[0])
 	for j := 1; j < d; j++ { // the last client has 2 of 15 examples
 		if got, want := float64(states[1][j]-states[0][j]), 5*2.0/15; math.Abs(got-want) > 1e-5 {
 			t.Errorf("parameter %d moved by %v, want %v", j, got, want)
 		}
 	}
-	if records[1].Results[1].Drift != records[0].Results[1].Drift || !(records[1].Results[2].Drift > 5) {
-		t.Errorf("%+v, without interceptors %+v", records[1].Results, records[0].Results)
-	}
+	expect.That(t, records[1].Results[1].Drift == records[0].Results[1].Drift && records[1].Results[2].Drift > 5,
+		"%+v, without interceptors %+v", records[1].Results, records[0].Results)
 
 	// NaN that arrives is found, whoever made it.
 	expect.Error(t, "round 1: train: client 2 returned an update that is not finite")(
@@ -570,9 +535,8 @@ func TestWithData(t *testing.T) {
 	d.Train.Labels = slices.Clone(d.Train.Labels)
 	slices.Reverse(d.Train.Labels)
 	other := expect.Value(fed.Intercept(nudge(1)).WithData(&d, "raised"))(t)
-	if !strings.HasSuffix(other.Rule, "; nudged; raised") || len(other.interceptors) != 1 {
-		t.Errorf("rule %q, %d interceptors", other.Rule, len(other.interceptors))
-	}
+	expect.That(t, strings.HasSuffix(other.Rule, "; nudged; raised") && len(other.interceptors) == 1,
+		"rule %q, %d interceptors", other.Rule, len(other.interceptors))
 	d.Shape = append([]int{1}, d.Shape...)
 	expect.Error(t, "data = ")(fed.WithData(&d, "x"))
 }
@@ -582,9 +546,8 @@ func TestMask(t *testing.T) {
 	task := *fed.Task
 	task.Params = []Param{{Name: "a/weights", Shape: []int{2, 1}}, {Name: "a/biases", Shape: []int{1}}, {Name: "ab/weights", Shape: []int{2}}}
 	for want, layers := range map[string][]string{"[1 1 1 0 0]": {"a"}, "[0 0 1 0 0]": {"a/biases"}, "[1 1 1 1 1]": {"a", "ab"}, "[0 0 0 0 0]": nil} {
-		if got, err := task.Mask(layers...); err != nil || fmt.Sprint(got) != want {
-			t.Errorf("%v: %v, %v; want %s", layers, got, err, want)
-		}
+		got, err := task.Mask(layers...)
+		expect.That(t, err == nil && fmt.Sprint(got) == want, "%v: %v, %v; want %s", layers, got, err, want)
 	}
 	expect.Error(t, `layer = "b": must be one of a/weights, a/biases, ab/weights, or the part of one before a slash`)(task.Mask("b"))
 }
@@ -621,9 +584,7 @@ func TestFederationsThatNewDidNotMake(t *testing.T) {
 			out := method.Call(args)
 			err, fails := out[len(out)-1].Interface().(error)
 			if name == "Fits" || name == "FitsPairs" || name == "NeedsValidation" || name == "AllTrained" {
-				if fails {
-					t.Errorf("%s without a federation: %v", name, err)
-				}
+				expect.That(t, !fails, "%s without a federation: %v", name, err)
 			} else if last := out[len(out)-1].Type(); last == reflect.TypeFor[error]() && (!fails || !strings.Contains(err.Error(), "invalid: federation = nil: must be made by fedkit.New")) {
 				t.Errorf("%s: error %v", name, err)
 			}
@@ -632,9 +593,9 @@ func TestFederationsThatNewDidNotMake(t *testing.T) {
 			t.Errorf("a run with an interceptor: %v", err)
 		}
 	}
-	if err := Check(needy{}, nil, 3); !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), "needy: invalid: federation = nil: must be made by fedkit.New: panic without one: ") {
-		t.Errorf("Check: %v", err)
-	}
+	err := Check(needy{}, nil, 3)
+	expect.That(t, errors.Is(err, ErrInvalid) && strings.HasPrefix(err.Error(), "needy: invalid: federation = nil: must be made by fedkit.New: panic without one: "),
+		"Check: %v", err)
 	fed, _ := toy(t, 4, 4)
 	for want, by := range map[string]Interceptor{"interceptor = nil": nil, "interceptor = nil: must be a fedkit.Interceptor": (*wordless)(nil), "interceptor: panic: no words": wordless{}} {
 		expect.Error(t, want)(Run(ctx, fed.Intercept(by), &mean{}, Options{Rounds: 1}))
@@ -648,9 +609,9 @@ func TestHistoriesKeepTheManifest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "h.json")
 	expect.OK(t, h.Save(file))
 	back := expect.Value(Load(file))(t)
-	if want := fed.Manifest(); back.Manifest == nil || !reflect.DeepEqual(*back.Manifest, want) || len(want.Data) != 64 || len(want.Clients) != 64 {
-		t.Errorf("manifest %v, want %v", back.Manifest, want)
-	}
+	want := fed.Manifest()
+	expect.That(t, back.Manifest != nil && reflect.DeepEqual(*back.Manifest, want) && len(want.Data) == 64 && len(want.Clients) == 64,
+		"manifest %v, want %v", back.Manifest, want)
 
 	// Other data have another manifest; who stands between clients and server has no part in it.
 	d := *fed.Data
@@ -658,9 +619,8 @@ func TestHistoriesKeepTheManifest(t *testing.T) {
 	d.Train.Labels[0] = 1 - d.Train.Labels[0]%2
 	other := expect.Value(fed.WithData(&d, "raised"))(t)
 	was, is, same := fed.Manifest(), other.Manifest(), fed.Intercept(nudge(1)).Manifest()
-	if was.Data == is.Data || was.Clients != is.Clients || !reflect.DeepEqual(was, same) {
-		t.Errorf("manifests %v, %v with other data, %v with an interceptor", was, is, same)
-	}
+	expect.That(t, was.Data != is.Data && was.Clients == is.Clients && reflect.DeepEqual(was, same),
+		"manifests %v, %v with other data, %v with an interceptor", was, is, same)
 
 	// A history from before manifests were kept.
 	h.Manifest = nil
@@ -674,9 +634,7 @@ func TestHistoriesKeepTheManifest(t *testing.T) {
 func TestDescribeSaysWhichDevice(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	h, err := Describe(fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 1})
-	if err != nil || !strings.Contains(h.Hardware, " processor") && h.Device == "cpu" {
-		t.Errorf("%+v, %v", h, err)
-	}
+	expect.That(t, err == nil && (strings.Contains(h.Hardware, " processor") || h.Device != "cpu"), "%+v, %v", h, err)
 }
 
 // frozen is the toy federation with its first layer's weights frozen: 20 of 39 parameters, 80 bytes of 156.
@@ -752,9 +710,7 @@ func (s *sending) Round(r *Round) error {
 func TestFrozenTravelsOnce(t *testing.T) {
 	fed, _ := frozen(t, 4, 9, 2)
 	const model, base = 76, 80
-	if got := fed.Task.Bytes(); got != model {
-		t.Fatalf("%d bytes, want %d", got, model)
-	}
+	expect.Must(t, fed.Task.Bytes() == model, "%d bytes, want %d", fed.Task.Bytes(), model)
 	local := Local{Epochs: 1, Batch: 4, LR: 0.1}
 	for kind, c := range map[string]struct{ down, up []int64 }{ // by round
 		"all":           {[]int64{3 * (model + base), 3 * model, 3 * model}, []int64{3 * model, 3 * model, 3 * model}},
@@ -773,9 +729,7 @@ func TestFrozenTravelsOnce(t *testing.T) {
 		for _, r := range h.Rounds {
 			down, up = append(down, r.BytesDown), append(up, r.BytesUp)
 		}
-		if !slices.Equal(down, c.down) || !slices.Equal(up, c.up) {
-			t.Errorf("%s: down %v, up %v, want %v and %v", kind, down, up, c.down, c.up)
-		}
+		expect.That(t, slices.Equal(down, c.down) && slices.Equal(up, c.up), "%s: down %v, up %v, want %v and %v", kind, down, up, c.down, c.up)
 	}
 }
 
@@ -812,9 +766,9 @@ func TestFrozenIsNotSeen(t *testing.T) {
 	models := expect.Value(expect.Value(fed.Models(3, 0))(t).Host())(t)
 	x, d := expect.Value(s.State.X.Host())(t), fed.Task.Dim()
 	for i := range d {
-		if first := models[i]; i < 20 != (models[d+i] == first && models[2*d+i] == first && seen[i] == 0 && math.Abs(float64(x[i]-first)) < 1e-6) {
-			t.Errorf("parameter %d: drawn %v, %v and %v, seen %v, trained %v", i, first, models[d+i], models[2*d+i], seen[i], x[i])
-		}
+		first := models[i]
+		expect.That(t, i < 20 == (models[d+i] == first && models[2*d+i] == first && seen[i] == 0 && math.Abs(float64(x[i]-first)) < 1e-6),
+			"parameter %d: drawn %v, %v and %v, seen %v, trained %v", i, first, models[d+i], models[2*d+i], seen[i], x[i])
 	}
 }
 
@@ -823,32 +777,24 @@ func TestFreezeRefuses(t *testing.T) {
 	expect.Invalid(t, `layer = "w3": must be one of w1, b1, w2, b2`)(plain.Task.Freeze("w3"))
 	expect.Invalid(t, "layers = [w1 w2 b1 b2]: must be not all of them")(plain.Task.Freeze("w1", "w2", "b1", "b2"))
 	expect.Invalid(t, "layers = []: must be at least one")(plain.Task.Freeze())
-	if fed.Task.Name != "toy, w1 frozen" || plain.Task.Params[0].Frozen {
-		t.Errorf("%s, %v", fed.Task.Name, plain.Task.Params[0])
-	}
+	expect.That(t, fed.Task.Name == "toy, w1 frozen" && !plain.Task.Params[0].Frozen, "%s, %v", fed.Task.Name, plain.Task.Params[0])
 	a, b := expect.Value(plain.fingerprint(nil, ""))(t), expect.Value(fed.fingerprint(nil, ""))(t)
-	if a == b {
-		t.Error("freezing changes no fingerprint")
-	}
+	expect.That(t, a != b, "freezing changes no fingerprint")
 }
 
 // The parameters of a layer need not be neighbors, and frozen ones are of none.
 func TestLayers(t *testing.T) {
 	task := &Task{Params: []Param{{Name: "a/w", Shape: []int{2}}, {Name: "a/b", Shape: []int{1}}, {Name: "b", Shape: []int{2}}, {Name: "c/d/w", Shape: []int{1}, Frozen: true}, {Name: "a/s", Shape: []int{1}}}}
 	layers := task.Layers()
-	if len(layers) != 2 || layers[0].Name != "a" || layers[0].Size != 4 || layers[1].Name != "b" || layers[1].Size != 2 {
-		t.Fatalf("%+v", layers)
-	}
+	expect.Must(t, len(layers) == 2 && layers[0].Name == "a" && layers[0].Size == 4 && layers[1].Name == "b" && layers[1].Size == 2,
+		"%+v", layers)
 	m := NewMatrix([]float32{1, 2, 4, 3, 4, 9, 10, 0, 0, 0, 0, 0, 9, 2}, 2, 7)
 	norms := expect.Value(m.NormsBy(layers))(t)
 	for i, want := range [][]float64{{11, 5}, {2, 0}} {
-		if !slices.Equal(norms[i], want) {
-			t.Errorf("row %d: %v, want %v", i, norms[i], want)
-		}
+		expect.That(t, slices.Equal(norms[i], want), "row %d: %v, want %v", i, norms[i], want)
 	}
-	if got := expect.Value(m.Layers(layers[1], layers[0]).Host())(t); !slices.Equal(got, []float32{3, 4, 1, 2, 4, 10, 0, 0, 0, 0, 0, 2}) {
-		t.Error(got)
-	}
+	got := expect.Value(m.Layers(layers[1], layers[0]).Host())(t)
+	expect.That(t, slices.Equal(got, []float32{3, 4, 1, 2, 4, 10, 0, 0, 0, 0, 0, 2}), "%v", got)
 	expect.Invalid(t, `layers = "a": must be one of models with 3 parameters`)(Zeros(1, 3).NormsBy(layers))
 	expect.Invalid(t, "layers = none: must be at least one")(m.Layers().Host())
 	expect.Error(t)(Failed(context.Canceled).NormsBy(layers))
@@ -883,9 +829,8 @@ func TestClippingNothingIsSGD(t *testing.T) {
 		clipped := solve(t, fed, 2, job, 1, 1)
 		want, got := rowsOf(t, plain.Models), rowsOf(t, clipped.Models)
 		for i := range want {
-			if apart := floats.Distance(want[i], got[i], math.Inf(1)); apart > 1e-6 {
-				t.Errorf("%s, client %d: %v from plain SGD", name, i, apart)
-			}
+			apart := floats.Distance(want[i], got[i], math.Inf(1))
+			expect.That(t, apart <= 1e-6, "%s, client %d: %v from plain SGD", name, i, apart)
 			if a, b := float64(plain.Results[i].Loss), float64(clipped.Results[i].Loss); math.Abs(a-b) > 1e-6*(1+a) {
 				t.Errorf("%s, client %d: loss %v, want %v", name, i, b, a)
 			}
@@ -909,9 +854,7 @@ func TestNoiseOfClippedGradients(t *testing.T) {
 	first := solve(t, fed, 1, job, 1, 1)
 	noise := normal(first)
 	again := normal(solve(t, fed, 2, job, 1, 1))
-	if !slices.Equal(noise, again) {
-		t.Error("another number of workers draws other noise")
-	}
+	expect.That(t, slices.Equal(noise, again), "another number of workers draws other noise")
 	two := job
 	two.Local.Steps = 2
 	two.Start = job.Start
@@ -924,30 +867,26 @@ func TestNoiseOfClippedGradients(t *testing.T) {
 	}
 	reused := job
 	reused.ReuseBatches = 1
-	if !slices.Equal(call(reused), call(job)) || slices.Equal(call(reused), noise) {
-		t.Error("another call of a round does not draw noise of its own, whichever batches it has")
-	}
+	expect.That(t, slices.Equal(call(reused), call(job)) && !slices.Equal(call(reused), noise),
+		"another call of a round does not draw noise of its own, whichever batches it has")
 	half := len(noise) / 2
 	for name, pair := range map[string][2][]float64{"steps": {noise, second}, "rounds": {noise, other}, "seeds": {noise, seed}, "clients": {noise[:half], noise[half:]}} {
-		if r := stat.Correlation(pair[0], pair[1], nil); math.Abs(r) > 4/math.Sqrt(float64(len(pair[0]))) {
-			t.Errorf("the noise of two %s has a correlation of %v", name, r)
-		}
+		r := stat.Correlation(pair[0], pair[1], nil)
+		expect.That(t, math.Abs(r) <= 4/math.Sqrt(float64(len(pair[0]))), "the noise of two %s has a correlation of %v", name, r)
 	}
 	all := slices.Concat(noise, second, other, seed)
 	mean, variance := stat.MeanVariance(all, nil)
-	if n := math.Sqrt(float64(len(all))); math.Abs(mean) > 4/n || math.Abs(variance-1) > 4*math.Sqrt2/n || math.Abs(stat.ExKurtosis(all, nil)) > 4*math.Sqrt(24)/n {
-		t.Errorf("%d numbers of mean %v, variance %v and excess kurtosis %v, want those of N(0, 1)", len(all), mean, variance, stat.ExKurtosis(all, nil))
-	}
+	n := math.Sqrt(float64(len(all)))
+	expect.That(t, math.Abs(mean) <= 4/n && math.Abs(variance-1) <= 4*math.Sqrt2/n && math.Abs(stat.ExKurtosis(all, nil)) <= 4*math.Sqrt(24)/n,
+		"%d numbers of mean %v, variance %v and excess kurtosis %v, want those of N(0, 1)", len(all), mean, variance, stat.ExKurtosis(all, nil))
 	job.Clients = []int{7}
-	if alone := normal(solve(t, fed, 1, job, 1, 1)); floats.Distance(alone, noise[7*o.Dim():8*o.Dim()], math.Inf(1)) > 1e-5 {
-		t.Error("client 7 draws other noise when it trains alone")
-	}
+	alone := normal(solve(t, fed, 1, job, 1, 1))
+	expect.That(t, floats.Distance(alone, noise[7*o.Dim():8*o.Dim()], math.Inf(1)) <= 1e-5, "client 7 draws other noise when it trains alone")
 	e := expect.Value(fed.engine())(t)
 	fed.lazy.Engine = e.WithWidth(engine.Width{Even: 3, Uneven: 3, Memory: 1 << 20})
 	job.Clients = sequence(len(sizes))
-	if narrow := normal(solve(t, fed, 1, job, 1, 1)); floats.Distance(narrow, noise, math.Inf(1)) > 1e-5 {
-		t.Error("clients draw other noise when fewer train side by side")
-	}
+	narrow := normal(solve(t, fed, 1, job, 1, 1))
+	expect.That(t, floats.Distance(narrow, noise, math.Inf(1)) <= 1e-5, "clients draw other noise when fewer train side by side")
 }
 
 // What has no gradients of single examples is refused by name.
@@ -971,8 +910,7 @@ func TestClippingRefusals(t *testing.T) {
 		"ClipExamples = 1: must be 0 for toy: ":      {with(func(t *Task) { t.Params[1].Running = true }), clip},
 		"Batch = 4: must be":                         {with(func(t *Task) { t.Params[0].Shape = []int{1 << 40} }), clip},
 	} {
-		if err := Check(c.local, c.fed, 1); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		err := Check(c.local, c.fed, 1)
+		expect.That(t, errors.Is(err, ErrInvalid) && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 	}
 }

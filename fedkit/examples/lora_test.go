@@ -122,18 +122,14 @@ func TestFFALoRA(t *testing.T) {
 			part := func(v []float64) []float64 { return v[at : at+p.Size()] }
 			off := floats.Distance(part(got), part(mean), 2) / floats.Distance(part(mean), part(before), 2)
 			if told, ok := distances[p.Name]; ok {
-				if !(math.Abs(off-told) <= 1e-5) || told > 0.01 != c.far || !c.far && told > 1e-12 {
-					t.Errorf("%s of %s: the means are %v of the change away, and %v by LoRADistance", p.Name, fed.Task.Name, off, told)
-				}
+				expect.That(t, math.Abs(off-told) <= 1e-5 && told > 0.01 == c.far && (c.far || told <= 1e-12),
+					"%s of %s: the means are %v of the change away, and %v by LoRADistance", p.Name, fed.Task.Name, off, told)
 			}
 			at += p.Size()
 		}
-		if len(distances) != 2 {
-			t.Errorf("distances %v, want those of two matrices", distances)
-		}
-		if bytes := map[bool]int{true: 4 * 2 * (64 + 16 + 16 + 10), false: 4 * 2 * (16 + 10)}[c.far]; fed.Task.Bytes() != bytes {
-			t.Errorf("%s: %d bytes, want %d", fed.Task.Name, fed.Task.Bytes(), bytes)
-		}
+		expect.That(t, len(distances) == 2, "distances %v, want those of two matrices", distances)
+		bytes := map[bool]int{true: 4 * 2 * (64 + 16 + 16 + 10), false: 4 * 2 * (16 + 10)}[c.far]
+		expect.That(t, fed.Task.Bytes() == bytes, "%s: %d bytes, want %d", fed.Task.Name, fed.Task.Bytes(), bytes)
 	}
 }
 
@@ -153,9 +149,9 @@ func TestFlexLoRA(t *testing.T) {
 				svd.Factorize(change, mat.SVDNone)
 				values := svd.Values(nil)
 				missing := floats.Norm(values[min(r, len(values)):], 2)
-				if off := floats.Distance(got[at:at+p.Size()], want[at:at+p.Size()], 2); !(math.Abs(off-missing) <= 1e-5*floats.Norm(values, 2)) || r == 2 && missing < 0.01*values[0] {
-					t.Errorf("rank %d: %s is %v away from the mean, want %v", r, p.Name, off, missing)
-				}
+				off := floats.Distance(got[at:at+p.Size()], want[at:at+p.Size()], 2)
+				expect.That(t, math.Abs(off-missing) <= 1e-5*floats.Norm(values, 2) && (r != 2 || missing >= 0.01*values[0]),
+					"rank %d: %s is %v away from the mean, want %v", r, p.Name, off, missing)
 			}
 			at += p.Size()
 		}
@@ -174,18 +170,16 @@ func TestFLoRA(t *testing.T) {
 	if off := floats.Distance(x[:d0], want, math.Inf(1)); !(off <= 1e-6) {
 		t.Errorf("W₀ is %v away from the mean", off)
 	}
-	if off := floats.Distance(merged(plain.Task, fed.Task, x, 3), x[:d0], math.Inf(1)); off != 0 {
-		t.Errorf("the new A B is %v, want 0", off)
-	}
+	off := floats.Distance(merged(plain.Task, fed.Task, x, 3), x[:d0], math.Inf(1))
+	expect.That(t, off == 0, "the new A B is %v, want 0", off)
 	first := precision.Double(must.M1(must.M1(fed.Models(1, lowSeed)).Host()))
-	if a := 64 * 2; floats.Equal(x[d0:d0+a], first[d0:d0+a]) || floats.Norm(x[d0:d0+a], 2) == 0 {
-		t.Error("A is not drawn anew")
-	}
+	a := 64 * 2
+	expect.That(t, !floats.Equal(x[d0:d0+a], first[d0:d0+a]) && floats.Norm(x[d0:d0+a], 2) != 0, "A is not drawn anew")
 	bytes := int64(fed.Task.Bytes())
 	for i, want := range []int64{4 * (int64(4*fed.Task.Dim()) + 4*bytes), 4 * 4 * bytes} {
-		if r := h.Rounds[i]; r.BytesDown != want || r.BytesUp != 4*bytes {
-			t.Errorf("round %d: %d bytes down and %d up, want %d and %d", i+1, r.BytesDown, r.BytesUp, want, 4*bytes)
-		}
+		r := h.Rounds[i]
+		expect.That(t, r.BytesDown == want && r.BytesUp == 4*bytes,
+			"round %d: %d bytes down and %d up, want %d and %d", i+1, r.BytesDown, r.BytesUp, want, 4*bytes)
 	}
 }
 
@@ -216,9 +210,8 @@ func TestRanks(t *testing.T) {
 	}
 	near := func(name string, got, want []float64, most float64) {
 		t.Helper()
-		if off := floats.Distance(got, want, math.Inf(1)); !(off <= most) {
-			t.Errorf("%s is %v away", name, off)
-		}
+		off := floats.Distance(got, want, math.Inf(1))
+		expect.That(t, off <= most, "%s is %v away", name, off)
 	}
 
 	rows := precision.Double(must.M1(u.Models.Host()))
@@ -233,24 +226,22 @@ func TestRanks(t *testing.T) {
 	x, up, down := after(het, &het.X)
 	near("HetLoRA's model", x, want, 1e-6)
 	part, once := int64(fed.Task.Bytes()*(1+3+2+1)/r), int64(4*(4*d-fed.Task.Bytes()))
-	if up != part || down != part+once {
-		t.Errorf("HetLoRA: %d bytes up and %d down, want %d and %d", up, down, part, part+once)
-	}
+	expect.That(t, up == part && down == part+once, "HetLoRA: %d bytes up and %d down, want %d and %d", up, down, part, part+once)
 	flora := &examples.FLoRA{Ranks: ranks, Local: lowLocal}
 	x, up, down = after(flora, &flora.X)
 	near("FLoRA's W₀", x[:d0], meanOf(fed, plain, u, 1), 1e-6)
-	if stacked := 4 * part; up != part || down != stacked+4*int64(4*d) {
-		t.Errorf("FLoRA: %d bytes up and %d down, want %d and %d", up, down, part, stacked+4*int64(4*d))
-	}
+	stacked := 4 * part
+	expect.That(t, up == part && down == stacked+4*int64(4*d),
+		"FLoRA: %d bytes up and %d down, want %d and %d", up, down, part, stacked+4*int64(4*d))
 	flex, all := &examples.FlexLoRA{Ranks: examples.Ranks{r, r, r, r}, Local: lowLocal}, &examples.FlexLoRA{Local: lowLocal}
 	x, _, _ = after(flex, &flex.X)
 	want, _, _ = after(all, &all.X)
 	near("FlexLoRA's model with r for all", x, want, 1e-5)
 	flex.Ranks = ranks
 	x, up, _ = after(flex, &flex.X)
-	if m := meanOf(fed, plain, u, 1); up != part || floats.Distance(merged(plain.Task, fed.Task, x, 1), m, 2) > 0.5*floats.Distance(base, m, 2) {
-		t.Errorf("FlexLoRA: %d bytes up, want %d, or it is far from the mean", up, part)
-	}
+	m := meanOf(fed, plain, u, 1)
+	expect.That(t, up == part && floats.Distance(merged(plain.Task, fed.Task, x, 1), m, 2) <= 0.5*floats.Distance(base, m, 2),
+		"FlexLoRA: %d bytes up, want %d, or it is far from the mean", up, part)
 	equal := &examples.HetLoRA{Local: fedkit.Local{Steps: 1, Batch: 16, LR: fedkit.Zero}}
 	if x, _, _ = after(equal, &equal.X); floats.HasNaN(x) {
 		t.Error("HetLoRA of clients that do not move is NaN")
@@ -317,14 +308,11 @@ func TestLoRA(t *testing.T) {
 	u := expect.Value(fed.Train(t.Context(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Local: fedkit.Local{Epochs: 10, Batch: 16, LR: 0.1}}, 1))(t)
 	values, before := precision.Double(must.M1(u.Models.Host())), precision.Double(must.M1(start.Host()))
 	for i := range 4 {
-		if !floats.Equal(values[i*d:i*d+d0], before[:d0]) {
-			t.Error("W₀ has moved")
-		}
+		expect.That(t, floats.Equal(values[i*d:i*d+d0], before[:d0]), "W₀ has moved")
 	}
 	one := fedkit.NewMatrix(precision.Single(merged(plain.Task, fed.Task, values[:d], alpha/r)), 1, d0)
-	if off := far(predict(fed, u.Models.Take(0)), predict(plain, one)); !(off <= 1e-4) {
-		t.Errorf("trained, it predicts %v away from W₀ + (α/r) A B", off)
-	}
+	off := far(predict(fed, u.Models.Take(0)), predict(plain, one))
+	expect.That(t, off <= 1e-4, "trained, it predicts %v away from W₀ + (α/r) A B", off)
 	for name, m := range map[string]fedkit.Model{"r, α = 0, 1": examples.LoRA(0, 1, model.MLP(16), nil), "r, α = 1, 0": examples.LoRA(1, 0, model.MLP(16), nil),
 		"model = none": examples.LoRA(1, 1, startsItself, nil), "base: parameters = 3": examples.LoRA(1, 1, model.MLP(16), make([]float32, 3))} {
 		_, err := m(plain.Data)
@@ -390,12 +378,9 @@ func TestPFedHNReplay(t *testing.T) {
 		}
 		v, u, w = nextV, nextU, nextW
 		for name, c := range map[string][2][]float64{"V": {host(s.State.V), v}, "U": {host(s.State.U), u}, "W": {host(s.State.W), w}} {
-			if off := floats.Distance(c[0], c[1], math.Inf(1)); !(off <= 1e-5) {
-				t.Errorf("round %d: %s is %v away", len(now.Rounds), name, off)
-			}
+			off := floats.Distance(c[0], c[1], math.Inf(1))
+			expect.That(t, off <= 1e-5, "round %d: %s is %v away", len(now.Rounds), name, off)
 		}
 	}
-	if floats.Norm(w[:len(w)/(h+1)*h], 2) < 0.01 {
-		t.Error("W has not moved")
-	}
+	expect.That(t, floats.Norm(w[:len(w)/(h+1)*h], 2) >= 0.01, "W has not moved")
 }
