@@ -45,14 +45,11 @@ func TestGoMLXModelFunction(t *testing.T) {
 	for _, p := range fed.Task.Params {
 		names = append(names, p.Name)
 	}
-	if want := []string{"features/dense/weights", "features/dense/biases", "classifier/dense/weights", "classifier/dense/biases"}; !slices.Equal(names, want) {
-		t.Errorf("parameters %q, want %q", names, want)
-	}
+	want := []string{"features/dense/weights", "features/dense/biases", "classifier/dense/weights", "classifier/dense/biases"}
+	expect.That(t, slices.Equal(names, want), "parameters %q, want %q", names, want)
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
 	h := run(t, fed, s, fedkit.Options{Rounds: 10, Seed: 4})
-	if a := h.Accuracy(); a < 0.93 {
-		t.Errorf("accuracy %v after 10 rounds, want at least 0.93", a)
-	}
+	expect.That(t, h.Accuracy() >= 0.93, "accuracy %v after 10 rounds, want at least 0.93", h.Accuracy())
 	ready := digits(t, func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.MLP(32)(d)
 		task.Init = fed.Task.Init
@@ -71,16 +68,14 @@ func TestGoMLXHead(t *testing.T) {
 	fed := digits(t, model.GoMLX("two layers", twoLayers(0)))
 	head := expect.Value(fed.Task.Mask("classifier"))(t)
 	body := 64*32 + 32
-	if i := slices.Index(head, 1); i != body || slices.Contains(head[body:], 0) {
-		t.Errorf("the mask of the last layer begins at %d, want %d", i, body)
-	}
+	i := slices.Index(head, 1)
+	expect.That(t, i == body && !slices.Contains(head[body:], 0), "the mask of the last layer begins at %d, want %d", i, body)
 	s := &strategy.FedRep{Local: fedkit.Local{Batch: 16, LR: 0.3}}
 	run(t, fed, s, fedkit.Options{Rounds: 2})
 	d := fed.Task.Dim()
 	x, w := host(t, s.State.X), host(t, s.State.W)
-	if slices.Equal(w[:d][body:], w[d : 2*d][body:]) || slices.Equal(w[:d][body:], x[body:]) {
-		t.Error("FedRep gave two clients the same head")
-	}
+	expect.That(t, !slices.Equal(w[:d][body:], w[d : 2*d][body:]) && !slices.Equal(w[:d][body:], x[body:]),
+		"FedRep gave two clients the same head")
 }
 
 // training is a strategy whose round is a function.
@@ -114,9 +109,7 @@ func TestGoMLXRegularization(t *testing.T) {
 		want[i] -= float32(rate * 2 * lambda * float64(start[i]))
 	}
 	close32(t, "parameters", got, want, 1e-6)
-	if loss != regularized {
-		t.Errorf("training loss %v without a penalty, %v with it", loss, regularized)
-	}
+	expect.That(t, loss == regularized, "training loss %v without a penalty, %v with it", loss, regularized)
 }
 
 func TestGoMLXRefusals(t *testing.T) {
@@ -157,9 +150,8 @@ func TestGoMLXRefusals(t *testing.T) {
 		},
 	} {
 		_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("named", fn))
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) || fn != nil && !strings.HasPrefix(err.Error(), "model.GoMLX: named: ") {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), want) && (fn == nil || strings.HasPrefix(err.Error(), "model.GoMLX: named: ")),
+			"error %v, want %s", err, want)
 	}
 	oneClient(t, classes(4, 8, 1, 3), model.GoMLX("patches", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return dense(s, patches(s, x)) // the gradient of its input is not needed
@@ -167,9 +159,7 @@ func TestGoMLXRefusals(t *testing.T) {
 	_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("panics", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return graph.Reshape(x, 7, 7, 7)
 	}))
-	if err == nil || !strings.HasPrefix(err.Error(), "model.GoMLX: panics: ") {
-		t.Errorf("error %v from a model function that panics", err)
-	}
+	expect.That(t, err != nil && strings.HasPrefix(err.Error(), "model.GoMLX: panics: "), "error %v from a model function that panics", err)
 }
 
 // A task made of another, with a Forward around its Forward, trains as it predicts, and still in training mode.
@@ -197,9 +187,8 @@ func TestGoMLXInsideAnotherTask(t *testing.T) {
 		return &c, nil
 	})
 	close32(t, "the parameters inside", wrapped[:len(plain)], plain, 1e-6)
-	if !slices.ContainsFunc(wrapped[len(plain):], func(v float32) bool { return v != 0 }) {
-		t.Error("the offset around the model did not train")
-	}
+	expect.That(t, slices.ContainsFunc(wrapped[len(plain):], func(v float32) bool { return v != 0 }),
+		"the offset around the model did not train")
 }
 
 // sparse is MLP(32) with dropout in front of its last layer.
@@ -260,16 +249,14 @@ func TestMasksOfDropout(t *testing.T) {
 		kept := map[string]int{} // by how many of the two examples have the number
 		for i, v := range w {    // −∇w is the mean over the examples of what stayed
 			k := math.Round(float64(v) * 2 * (1 - rate))
-			if math.Abs(float64(v)-k/(2*(1-rate))) > 1e-6 {
-				t.Fatalf("%s: number %d is %v, want 0, 1 or 2 times %v", name, i, v, 0.5/(1-rate))
-			}
+			expect.Must(t, math.Abs(float64(v)-k/(2*(1-rate))) <= 1e-6, "%s: number %d is %v, want 0, 1 or 2 times %v", name, i, v, 0.5/(1-rate))
 			kept[fmt.Sprint(i/n, " ", k)]++
 		}
 		for block := range 2 * clients {
 			for k, share := range []float64{rate * rate, 2 * rate * (1 - rate), (1 - rate) * (1 - rate)} {
-				if got := float64(kept[fmt.Sprint(block, " ", k)]) / n; math.Abs(got-share) > 4*math.Sqrt(share*(1-share)/n) {
-					t.Errorf("%s: client %d, mask %d: %d of two examples keep a number at a share of %v, want %v", name, block/2, block%2, k, got, share)
-				}
+				got := float64(kept[fmt.Sprint(block, " ", k)]) / n
+				expect.That(t, math.Abs(got-share) <= 4*math.Sqrt(share*(1-share)/n),
+					"%s: client %d, mask %d: %d of two examples keep a number at a share of %v, want %v", name, block/2, block%2, k, got, share)
 			}
 			if name == "plain" {
 				for other := range block {
@@ -277,9 +264,7 @@ func TestMasksOfDropout(t *testing.T) {
 					for i := range a {
 						both += (float64(a[i]) - 1) * (float64(b[i]) - 1) / n
 					}
-					if variance := rate / (1 - rate) / 2; math.Abs(both) > 4*variance/math.Sqrt(n) {
-						t.Errorf("masks %d and %d have a covariance of %v", block, other, both)
-					}
+					expect.That(t, math.Abs(both) <= 4*(rate/(1-rate)/2)/math.Sqrt(n), "masks %d and %d have a covariance of %v", block, other, both)
 				}
 			}
 		}
@@ -290,19 +275,14 @@ func dropoutInTraining(t *testing.T, with, without *fedkit.Federation) {
 	t.Helper()
 	still := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 1e-30}}
 	a, b := run(t, with, still, fedkit.Options{Rounds: 1}).Last(), run(t, without, still, fedkit.Options{Rounds: 1}).Last()
-	if a.Global.Loss != b.Global.Loss {
-		t.Errorf("evaluation: loss %v with dropout, %v without", a.Global.Loss, b.Global.Loss)
-	}
-	if math.Abs(float64(a.Results[0].Loss-b.Results[0].Loss)) < 1e-3 {
-		t.Errorf("training: loss %v with dropout, %v without", a.Results[0].Loss, b.Results[0].Loss)
-	}
+	expect.That(t, a.Global.Loss == b.Global.Loss, "evaluation: loss %v with dropout, %v without", a.Global.Loss, b.Global.Loss)
+	expect.That(t, math.Abs(float64(a.Results[0].Loss-b.Results[0].Loss)) >= 1e-3,
+		"training: loss %v with dropout, %v without", a.Results[0].Loss, b.Results[0].Loss)
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
 	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 1})
 	one := host(t, s.State.X)
 	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 4})
-	if !slices.Equal(one, host(t, s.State.X)) {
-		t.Error("another number of workers gave another model")
-	}
+	expect.That(t, slices.Equal(one, host(t, s.State.X)), "another number of workers gave another model")
 }
 
 // ones is a regression in which every value and every target is 1.
@@ -326,9 +306,8 @@ func drawsAnew(t *testing.T, n int, fed *fedkit.Federation) {
 		for _, v := range w {
 			mask.WriteByte("01"[min(1, int(v*1e6))])
 		}
-		if k := strings.Count(mask.String(), "1"); k < n/4 || k > 3*n/4 {
-			t.Errorf("%s: dropout at rate 0.5 kept %d of %d", name, k, n)
-		}
+		k := strings.Count(mask.String(), "1")
+		expect.That(t, k >= n/4 && k <= 3*n/4, "%s: dropout at rate 0.5 kept %d of %d", name, k, n)
 		if other, known := masks[mask.String()]; known {
 			t.Errorf("%s has the mask of %s", name, other)
 		}
@@ -345,7 +324,5 @@ func drawsAnew(t *testing.T, n int, fed *fedkit.Federation) {
 		two := host(t, r.Train(job).Models.Sub(first.Models))
 		add("step 2", two[:n])
 	}}, fedkit.Options{Rounds: 2})
-	if len(masks) != 8 {
-		t.Errorf("%d different masks of 8", len(masks))
-	}
+	expect.That(t, len(masks) == 8, "%d different masks of 8", len(masks))
 }

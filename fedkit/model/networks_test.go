@@ -137,14 +137,15 @@ func TestSizesOfNetworks(t *testing.T) {
 		data *datasets.Dataset
 		want int
 	}{
+		{model.LeNet(), &datasets.Dataset{Shape: []int{32, 32, 3}, Classes: 10}, 456 + 2416 + 48120 + 10164 + 850}, // as for CIFAR-10
+		{model.LeNet(), &datasets.Dataset{Shape: []int{16, 16, 2}, Classes: 3}, 6*2*25 + 6 + 16*6*25 + 16 + 16*120 + 120 + 120*84 + 84 + 84*3 + 3},
 		{model.EMNISTCNN(), &datasets.Dataset{Shape: []int{28, 28, 1}, Classes: 62}, 1206590},
 		{model.ResNet18(), &datasets.Dataset{Shape: []int{32, 32, 3}, Classes: 100}, 11220132},
 		{model.LSTM(90, 8, 256, 256), text(90), 820522},
 		{model.Transformer{Vocabulary: 10004}.Model(), text(10004), 1962912},
 	} {
-		if got := expect.Value(c.of(c.data))(t); got.Dim() != c.want {
-			t.Errorf("%s, want %d", got, c.want)
-		}
+		got := expect.Value(c.of(c.data))(t)
+		expect.That(t, got.Dim() == c.want, "%s, want %d", got, c.want)
 	}
 }
 
@@ -203,9 +204,8 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fed, want := oneClient(t, c.data, c.of), want[name]
-			if len(fed.Task.Params) != len(want.Params) || fed.Task.Name != name {
-				t.Fatalf("%s has %d parameters, want %s with %d", fed.Task.Name, len(fed.Task.Params), name, len(want.Params))
-			}
+			expect.Must(t, len(fed.Task.Params) == len(want.Params) && fed.Task.Name == name,
+				"%s has %d parameters, want %s with %d", fed.Task.Name, len(fed.Task.Params), name, len(want.Params))
 			var start []float32
 			for l, p := range fed.Task.Params {
 				inputs, offset := 10, 0.5
@@ -215,9 +215,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 				for j := range p.Size() {
 					start = append(start, float32(math.Sin(0.7*float64(j*j%1009)+float64(l))/math.Sqrt(float64(inputs))+offset))
 				}
-				if !slices.Equal(p.Shape, want.Params[l].Shape) {
-					t.Fatalf("%s has shape %v, want %v", p.Name, p.Shape, want.Params[l].Shape)
-				}
+				expect.Must(t, slices.Equal(p.Shape, want.Params[l].Shape), "%s has shape %v, want %v", p.Name, p.Shape, want.Params[l].Shape)
 			}
 			job := fedkit.Job{Clients: []int{0}, Start: fedkit.NewMatrix(start, 1, len(start)), Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.1}}
 			first := expect.Value(fed.Train(t.Context(), job, 0))(t)
@@ -229,9 +227,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 			}
 			for i, u := range []*fedkit.Updates{first, second} {
 				loss := []float64{want.Loss, want.After}[i]
-				if got := float64(u.Results[0].Loss); !(math.Abs(got-loss) <= tol*(1+loss)) {
-					t.Errorf("loss %d is %v, want %v", i, got, loss)
-				}
+				expect.That(t, math.Abs(float64(u.Results[0].Loss)-loss) <= tol*(1+loss), "loss %d is %v, want %v", i, float64(u.Results[0].Loss), loss)
 			}
 			to := host(t, first.Models)
 			for l, p := range want.Params {
@@ -244,9 +240,8 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 					t.Errorf("%s: norm %v, want %v", fed.Task.Params[l].Name, norm, p.Norm)
 				}
 				for i, v := range p.Some {
-					if got := float64(w[i*max(1, len(w)/7)]); !(math.Abs(got-v) <= tol) {
-						t.Errorf("%s: number %d is %v, want %v", fed.Task.Params[l].Name, i*max(1, len(w)/7), got, v)
-					}
+					got := float64(w[i*max(1, len(w)/7)])
+					expect.That(t, math.Abs(got-v) <= tol, "%s: number %d is %v, want %v", fed.Task.Params[l].Name, i*max(1, len(w)/7), got, v)
 				}
 			}
 		})
@@ -323,9 +318,8 @@ func TestGRUAgainstFloat64(t *testing.T) {
 			t.Errorf("loss %v, want %v", got, want)
 		}
 		for j, slope := range fd.Gradient(nil, loss, before, &fd.Settings{Formula: fd.Central, Step: 1e-5}) {
-			if want := before[j] - 0.3*slope; math.Abs(after[j]-want) > 1e-6*(1+math.Abs(want)) {
-				t.Fatalf("parameter %d is %v, want %v", j, after[j], want)
-			}
+			want := before[j] - 0.3*slope
+			expect.Must(t, math.Abs(after[j]-want) <= 1e-6*(1+math.Abs(want)), "parameter %d is %v, want %v", j, after[j], want)
 		}
 	}
 }
@@ -367,9 +361,7 @@ func TestSequenceModelsKeepClientsApart(t *testing.T) {
 			alone := r.Train(job).Models
 			close32(t, "model", host(t, together.Take(1)), host(t, alone), 1e-6)
 			for k, loss := range r.Losses(alone, datasets.TrainPart, r.AllClients())[0] {
-				if math.Abs(loss-losses[1][k]) > 1e-6 {
-					t.Errorf("client %d: loss %v side by side, %v alone", k, losses[1][k], loss)
-				}
+				expect.That(t, math.Abs(loss-losses[1][k]) <= 1e-6, "client %d: loss %v side by side, %v alone", k, losses[1][k], loss)
 			}
 		}}, fedkit.Options{Rounds: 1})
 	}
@@ -391,9 +383,8 @@ func TestTransformerDoesNotLookAhead(t *testing.T) {
 		after := outputs(oneClient(t, other, model.Transformer{Vocabulary: vocabulary, Width: 6, Heads: 3, Layers: 2, Hidden: 5}.Model()))
 		close32(t, "outputs before the change", after[:at*vocabulary], before[:at*vocabulary], 1e-6)
 		for p := at; p < T; p++ {
-			if o := p * vocabulary; math.Abs(float64(after[o]-before[o])) < 1e-6 {
-				t.Errorf("token %d does not matter to the output at %d", at, p)
-			}
+			o := p * vocabulary
+			expect.That(t, math.Abs(float64(after[o]-before[o])) >= 1e-6, "token %d does not matter to the output at %d", at, p)
 		}
 	}
 }

@@ -106,14 +106,11 @@ func TestCFLAgainstFloat64(t *testing.T) {
 		for i, c := range late {
 			in[i] = c
 		}
-		if !slices.Equal(r.Clusters, in) {
-			t.Fatalf("round %d: clusters %v, want %v", r.Round, r.Clusters, in)
-		}
+		expect.Must(t, slices.Equal(r.Clusters, in), "round %d: clusters %v, want %v", r.Round, r.Clusters, in)
 		sameRows(t, s.State.Models, models, "round %d: models", r.Round)
 	}
-	if len(splits) < 3 || walked == 0 || refused == 0 {
-		t.Errorf("%d splits, %d clients that missed one, and %d that the cosine forbids: the test needs another seed", len(splits), walked, refused)
-	}
+	expect.That(t, len(splits) >= 3 && walked != 0 && refused != 0,
+		"%d splits, %d clients that missed one, and %d that the cosine forbids: the test needs another seed", len(splits), walked, refused)
 }
 
 // optimal is Algorithm 1: pairs are joined, by descending cosine, until two parts are left. The first holds the first member.
@@ -166,26 +163,8 @@ func similarity(a, b []float64) float64 {
 func TestCFLSplitsDownToOne(t *testing.T) {
 	always := &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, Local: standard}
 	for _, fed := range []*fedkit.Federation{quadratic(t, 8), quadratic(t, 8, 8)} {
-		if r := run(t, fed, always, fedkit.Options{Rounds: 3}).Last(); slices.Max(r.Clusters) != fed.Size()-1 {
-			t.Errorf("clusters %v of %d clients", r.Clusters, fed.Size())
-		}
-	}
-}
-
-// Unseen clients descend the tree of splits to their group's cluster. So do those that were absent when their
-// cluster was split, although at first they are in its first part.
-func TestCFLServesUnseenClients(t *testing.T) {
-	expect.Long(t, "a curve")
-	fed := expect.Value(threeGroups().HoldOut(3, 1))(t)
-	s := &strategy.CFL{Eps1: 0.4, Eps2: 0.6, Fraction: 0.7, Local: briefly}
-	last := run(t, fed, s, fedkit.Options{Rounds: 25, EvalEvery: 25}).Last()
-	if last.Clustering.ARI != 1 || len(s.State.Splits) != 2 {
-		t.Fatalf("ARI %v after %d splits", last.Clustering.ARI, len(s.State.Splits))
-	}
-	for i, score := range last.Unseen {
-		if score.Accuracy < 0.8 {
-			t.Errorf("unseen client %d, of group %d, has an accuracy of %v; the others have %v on average", i, fed.Unseen.Clients[i].Group, score.Accuracy, last.Mean().Accuracy)
-		}
+		r := run(t, fed, always, fedkit.Options{Rounds: 3}).Last()
+		expect.That(t, slices.Max(r.Clusters) == fed.Size()-1, "clusters %v of %d clients", r.Clusters, fed.Size())
 	}
 }
 
@@ -193,9 +172,7 @@ func TestCFLServesUnseenClients(t *testing.T) {
 func TestCFLKeepsParallelUpdatesTogether(t *testing.T) {
 	s := &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, GammaMax: 0.01, Local: standard}
 	run(t, quadratic(t, even...).Intercept(oneWay{}), s, fedkit.Options{Rounds: 3})
-	if n := s.State.Models.Rows(); n != 1 {
-		t.Errorf("%d clusters", n)
-	}
+	expect.That(t, s.State.Models.Rows() == 1, "%d clusters", s.State.Models.Rows())
 }
 
 // oneWay is an interceptor that makes all updates multiples of the first one.
@@ -225,21 +202,18 @@ func TestOneShotClustersOnce(t *testing.T) {
 			centers, first = host(t, s.State.Theta), r.Clusters
 		}
 		for _, solve := range r.Results {
-			if solve.Steps != work {
-				t.Errorf("round %d: client %d did %d steps, want %d", r.Round, solve.Client, solve.Steps, work)
-			}
+			expect.That(t, solve.Steps == work, "round %d: client %d did %d steps, want %d", r.Round, solve.Client, solve.Steps, work)
 		}
-		if !slices.Equal(r.Clusters, first) || slices.Max(r.Clusters) != 2 {
-			t.Errorf("round %d: clusters %v, were %v", r.Round, r.Clusters, first)
-		}
+		expect.That(t, slices.Equal(r.Clusters, first) && slices.Max(r.Clusters) == 2,
+			"round %d: clusters %v, were %v", r.Round, r.Clusters, first)
 		if r.Round == 1 {
 			continue
 		}
 		now := host(t, s.State.Theta)
 		for c := range now {
-			if trained := c == r.Clusters[r.Clients()[0]]; slices.Equal(now[c], centers[c]) == trained {
-				t.Errorf("round %d: one client of cluster %d took part, and the model of cluster %d changed: %v", r.Round, r.Clusters[r.Clients()[0]], c, trained)
-			}
+			trained := c == r.Clusters[r.Clients()[0]]
+			expect.That(t, slices.Equal(now[c], centers[c]) != trained,
+				"round %d: one client of cluster %d took part, and the model of cluster %d changed: %v", r.Round, r.Clusters[r.Clients()[0]], c, trained)
 		}
 		centers = now
 	}
@@ -293,9 +267,8 @@ func TestLCFLAgainstFloat64(t *testing.T) {
 		for i := range w {
 			for j := range i {
 				want := math.Abs(loss(i, w[i])-loss(i, w[j])) + math.Abs(loss(j, w[j])-loss(j, w[i]))
-				if got := seen.Distances().At(i, j); math.Abs(got-want) > 1e-4*want {
-					t.Errorf("clients %d and %d are %v apart, want %v", i, j, got, want)
-				}
+				got := seen.Distances().At(i, j)
+				expect.That(t, math.Abs(got-want) <= 1e-4*want, "clients %d and %d are %v apart, want %v", i, j, got, want)
 			}
 		}
 		in[0] = 1
@@ -388,16 +361,11 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 				}
 			}
 			sameRows(t, s.State.Theta, theta, "%s, seed %d, round %d: θ", what, test.seed, r.Round)
-			if !slices.Equal(s.State.Choice, last) || r.Round < rounds && !slices.Equal(r.Clusters, last) {
-				t.Errorf("%s, round %d: choices %v, recorded %v, want %v", what, r.Round, s.State.Choice, r.Clusters, last)
-			}
+			expect.That(t, slices.Equal(s.State.Choice, last) && (r.Round >= rounds || slices.Equal(r.Clusters, last)),
+				"%s, round %d: choices %v, recorded %v, want %v", what, r.Round, s.State.Choice, r.Clusters, last)
 		}
-		if !moved && s.Restarts == 0 {
-			t.Errorf("%s: no client changed its mind: the test needs another seed", what)
-		}
-		if kept != test.keeps {
-			t.Errorf("%s, seed %d: kept set %d: the test needs another seed", what, test.seed, kept)
-		}
+		expect.That(t, moved || s.Restarts != 0, "%s: no client changed its mind: the test needs another seed", what)
+		expect.That(t, kept == test.keeps, "%s, seed %d: kept set %d: the test needs another seed", what, test.seed, kept)
 	}
 }
 

@@ -191,13 +191,11 @@ func (s numbered) tests(client int, w []float64) float64 {
 // sameLosses compares scores with the losses of models, by client.
 func (s numbered) sameLosses(t *testing.T, what string, got []fedkit.Score, models [][]float64) {
 	t.Helper()
-	if len(got) != len(models) {
-		t.Fatalf("%s: %d scores, want %d", what, len(got), len(models))
-	}
+	expect.Must(t, len(got) == len(models), "%s: %d scores, want %d", what, len(got), len(models))
 	for i, w := range models {
-		if loss := s.tests(i, w); math.Abs(float64(got[i].Loss)-loss) > 1e-4*(1e-3+loss) {
-			t.Errorf("%s: client %d is served a model of loss %v, want %v", what, i, got[i].Loss, loss)
-		}
+		loss := s.tests(i, w)
+		expect.That(t, math.Abs(float64(got[i].Loss)-loss) <= 1e-4*(1e-3+loss),
+			"%s: client %d is served a model of loss %v, want %v", what, i, got[i].Loss, loss)
 	}
 }
 
@@ -333,9 +331,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			sameRows(t, s.State.Models, append([][]float64{global}, own...), "%s, round %d: models", name, r.Round)
 			var serve, unseenFrom [][]float64
 			for i, w := range s.State.W {
-				if !agree(w, W[i]) {
-					t.Fatalf("%s, round %d: client %d has the weights %v, want %v", name, r.Round, i, w, W[i])
-				}
+				expect.Must(t, agree(w, W[i]), "%s, round %d: client %d has the weights %v, want %v", name, r.Round, i, w, W[i])
 				serve = append(serve, mixture(W[i]))
 			}
 			o.sameLosses(t, name, r.Scores, serve)
@@ -411,9 +407,8 @@ func (c clusters) average(clients []int, w [][]float64, weights []float64) {
 // same compares with what an algorithm keeps and what it served.
 func (c clusters) same(t *testing.T, got strategy.Clustered, o numbered, r *fedkit.Record) {
 	t.Helper()
-	if !slices.Equal(got.Of, c.of) || !slices.Equal(r.Clusters, c.of) {
-		t.Fatalf("round %d: clusters %v, recorded %v, want %v", r.Round, got.Of, r.Clusters, c.of)
-	}
+	expect.Must(t, slices.Equal(got.Of, c.of) && slices.Equal(r.Clusters, c.of),
+		"round %d: clusters %v, recorded %v, want %v", r.Round, got.Of, r.Clusters, c.of)
 	sameRows(t, got.Models, c.models, "round %d: models", r.Round)
 	var serve [][]float64
 	for _, k := range c.of {
@@ -471,9 +466,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 			var labels []int
 			switch {
 			case s.Once && r.Round == 1:
-				if len(S) != fed.Size() {
-					t.Fatalf("%d clients in the first round, want all", len(S))
-				}
+				expect.Must(t, len(S) == fed.Size(), "%d clients in the first round, want all", len(S))
 				labels = c.group(x)
 				for _, group := range members(labels, 1+slices.Max(labels)) {
 					means = append(means, meanOf(x, group, nil))
@@ -483,9 +476,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 				}
 				now.models = now.models[:len(means)]
 				copy(now.of, labels)
-				if len(means) < 2 || len(means) > 8 {
-					t.Fatalf("%d clusters: the height is no test", len(means))
-				}
+				expect.Must(t, len(means) >= 2 && len(means) <= 8, "%d clusters: the height is no test", len(means))
 			case !s.Once && (r.Round-1)%max(s.Every, 1) == 0:
 				labels = c.group(x)
 				overlap, others := make([][]float64, k), make([]bool, k)
@@ -518,9 +509,8 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 						break
 					}
 				}
-				if !same {
-					t.Fatalf("round %d: clients %v had clusters %v, and have %v; they were divided into %v", r.Round, S, now.of, s.State.Of, labels)
-				}
+				expect.Must(t, same,
+					"round %d: clients %v had clusters %v, and have %v; they were divided into %v", r.Round, S, now.of, s.State.Of, labels)
 			default:
 				next := slices.Clone(now.of)
 				for at, i := range S {
@@ -554,9 +544,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 			}
 			unseen.sameLosses(t, "unseen clients", r.Unseen, serve)
 		}
-		if s.Every == 3 && joined == 0 {
-			t.Error("no client joined between two groupings: the seed is no test")
-		}
+		expect.That(t, s.Every != 3 || joined != 0, "no client joined between two groupings: the seed is no test")
 	}
 }
 
@@ -615,16 +603,13 @@ func TestFedClustMatchesClusters(t *testing.T) {
 			return script.Select(r, n)
 		}), Clusterer: finder{script.by(&round)}, Local: standard}
 		for i, r := range run(t, fed, s, fedkit.Options{Rounds: 4}).Rounds {
-			if got := cluster.Renumber(r.Clusters); !slices.Equal(got, cluster.Renumber(c.want[i])) {
-				t.Errorf("k = %d, round %d: clusters %v, want %v", c.k, i+1, r.Clusters, c.want[i])
-			}
-			if r.Clustering.Count != 1+slices.Max(cluster.Renumber(c.want[i])) {
-				t.Errorf("k = %d, round %d: %d clusters", c.k, i+1, r.Clustering.Count)
-			}
+			got := cluster.Renumber(r.Clusters)
+			expect.That(t, slices.Equal(got, cluster.Renumber(c.want[i])), "k = %d, round %d: clusters %v, want %v", c.k, i+1, r.Clusters, c.want[i])
+			expect.That(t, r.Clustering.Count == 1+slices.Max(cluster.Renumber(c.want[i])),
+				"k = %d, round %d: %d clusters", c.k, i+1, r.Clustering.Count)
 		}
-		if want := map[int]int{0: 2, 3: 3}[c.k]; s.State.Models.Rows() != want {
-			t.Errorf("k = %d: %d models are left, want %d", c.k, s.State.Models.Rows(), want)
-		}
+		want := map[int]int{0: 2, 3: 3}[c.k]
+		expect.That(t, s.State.Models.Rows() == want, "k = %d: %d models are left, want %d", c.k, s.State.Models.Rows(), want)
 	}
 }
 
@@ -645,9 +630,7 @@ func TestClusteredWithFewClients(t *testing.T) {
 		sv := expect.Value(fedkit.Served(t.Context(), fed, s))(t)
 		models := host(t, sv.Models)
 		for i, k := range sv.Assign {
-			if agree(models[k], initial) {
-				t.Errorf("%s: client %d, in cluster %d, is served the initial model", name, i, sv.Clusters[i])
-			}
+			expect.That(t, !agree(models[k], initial), "%s: client %d, in cluster %d, is served the initial model", name, i, sv.Clusters[i])
 		}
 	}
 }
@@ -666,13 +649,11 @@ func TestClusteredSkips(t *testing.T) {
 	for n, s := range append(compared, chosen...) {
 		last := run(t, fed, s, fedkit.Options{Rounds: 3, NotFinite: fedkit.Skip}).Last()
 		for i, c := range last.Clusters {
-			if (c < 0) != (i == 2 && n < len(compared)) || !(last.Scores[i].Loss < 1e6) {
-				t.Errorf("%T: clusters %v, scores %v", s, last.Clusters, last.Scores)
-			}
+			expect.That(t, (c < 0) == (i == 2 && n < len(compared)) && last.Scores[i].Loss < 1e6,
+				"%T: clusters %v, scores %v", s, last.Clusters, last.Scores)
 		}
-		if most := slices.Max(last.Clusters); most < 1 || n == 5 && most != 4 { // AdaptiveClustering: one each
-			t.Errorf("%T: clusters %v", s, last.Clusters)
-		}
+		most := slices.Max(last.Clusters)
+		expect.That(t, most >= 1 && (n != 5 || most == 4), "%T: clusters %v", s, last.Clusters) // AdaptiveClustering: one each
 	}
 }
 
@@ -704,9 +685,7 @@ func TestFeSEMAgainstFloat64(t *testing.T) {
 						t.Errorf("the first clusters are %v: want two of equal size", got)
 					}
 				}
-				if !sameGroups(got, want) {
-					t.Fatalf("the first clusters are %v, want %v", got, want)
-				}
+				expect.Must(t, sameGroups(got, want), "the first clusters are %v, want %v", got, want)
 				for at, i := range S {
 					now.of[i] = got[at]
 				}
@@ -734,9 +713,7 @@ func TestFeSEMAgainstFloat64(t *testing.T) {
 			unseen.sameLosses(t, "unseen clients", r.Unseen, serve)
 		}
 	}
-	if moved == 0 {
-		t.Error("no client changed its cluster: the seed is no test")
-	}
+	expect.That(t, moved != 0, "no client changed its cluster: the seed is no test")
 }
 
 // With two clients per round and three clusters, one cluster is empty. The round's clients give it no weight, and
@@ -752,9 +729,7 @@ func TestFedPRISMGivesEmptyClustersNoWeight(t *testing.T) {
 		}
 		empty := map[int]int{} // how many clients give a cluster no weight
 		for i, w := range s.State.W {
-			if math.Abs(floats.Sum(w)-1) > 1e-12 {
-				t.Errorf("client %d has weights %v", i, w)
-			}
+			expect.That(t, math.Abs(floats.Sum(w)-1) <= 1e-12, "client %d has weights %v", i, w)
 			for c := range w {
 				switch {
 				case !in[i] && w[c] != 1./3:
@@ -764,8 +739,7 @@ func TestFedPRISMGivesEmptyClustersNoWeight(t *testing.T) {
 				}
 			}
 		}
-		if len(in) != 2 || len(empty) != 1 || empty[0]+empty[1]+empty[2] != 2 {
-			t.Errorf("Center = %v: of two clients, %v give a cluster no weight: want one cluster and both; W = %v", center, empty, s.State.W)
-		}
+		expect.That(t, len(in) == 2 && len(empty) == 1 && empty[0]+empty[1]+empty[2] == 2,
+			"Center = %v: of two clients, %v give a cluster no weight: want one cluster and both; W = %v", center, empty, s.State.W)
 	}
 }

@@ -52,9 +52,8 @@ func TestGoldenCurves(t *testing.T) {
 			continue
 		}
 		for i := range c.Loss {
-			if math.Abs(c.Loss[i]-w.Loss[i]) > 2e-3*(1+w.Loss[i]) || math.Abs(c.Accuracy[i]-w.Accuracy[i]) > 0.012 {
-				t.Errorf("%s, round %d: loss %v, accuracy %v; the golden curve has %v, %v", name, i+1, c.Loss[i], c.Accuracy[i], w.Loss[i], w.Accuracy[i])
-			}
+			expect.That(t, math.Abs(c.Loss[i]-w.Loss[i]) <= 2e-3*(1+w.Loss[i]) && math.Abs(c.Accuracy[i]-w.Accuracy[i]) <= 0.012,
+				"%s, round %d: loss %v, accuracy %v; the golden curve has %v, %v", name, i+1, c.Loss[i], c.Accuracy[i], w.Loss[i], w.Accuracy[i])
 		}
 	}
 }
@@ -65,9 +64,8 @@ func TestFedAvgReachesTheFigures(t *testing.T) {
 	expect.Long(t, "a curve")
 	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(64)))(t)
 	s := &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}}
-	if a := run(t, fed, s, fedkit.Options{Rounds: 30, EvalEvery: 30}).Accuracy(); a < 0.95 {
-		t.Errorf("digits: accuracy %v, want at least 0.95", a)
-	}
+	a := run(t, fed, s, fedkit.Options{Rounds: 30, EvalEvery: 30}).Accuracy()
+	expect.That(t, a >= 0.95, "digits: accuracy %v, want at least 0.95", a)
 
 	data := os.Getenv("FEDKIT_DATA")
 	if _, err := os.Stat(filepath.Join(data, "mnist")); data == "" || err != nil {

@@ -73,9 +73,7 @@ func TestFedACAgainstFloat64(t *testing.T) {
 	for seed := range uint64(2) {
 		replayFedAC(t, seed+1, &all)
 	}
-	if all.merged == 0 || all.divided == 0 || all.moved == 0 || all.single == 0 {
-		t.Errorf("%+v: the replays show too little", all)
-	}
+	expect.That(t, all.merged != 0 && all.divided != 0 && all.moved != 0 && all.single != 0, "%+v: the replays show too little", all)
 }
 
 func replayFedAC(t *testing.T, seed uint64, all *seen) {
@@ -158,9 +156,8 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			labels[i] = best
 		}
 		k := pack(labels)
-		if got := int(r.Notes["clusters before"]); got != k {
-			t.Fatalf("seed %d, round %d: %v clusters before tuning, want %d", seed, r.Round, got, k)
-		}
+		got := int(r.Notes["clusters before"])
+		expect.Must(t, got == k, "seed %d, round %d: %v clusters before tuning, want %d", seed, r.Round, got, k)
 		if k == 1 {
 			all.single++
 			halves := slices.Clone(labels)
@@ -204,9 +201,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			}
 		}
 		k = pack(labels)
-		if !sameGroups(r.Clusters, labels) {
-			t.Fatalf("seed %d, round %d: clusters %v, want %v", seed, r.Round, r.Clusters, labels)
-		}
+		expect.Must(t, sameGroups(r.Clusters, labels), "seed %d, round %d: clusters %v, want %v", seed, r.Round, r.Clusters, labels)
 		labels = slices.Clone(r.Clusters) // the numbering of the halves is random
 		omega = nil
 		for c := range k {
@@ -215,9 +210,9 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 		sameRows(t, s.State.Omega, omega, "seed %d, round %d: Ω", seed, r.Round)
 		sameRows(t, s.State.W, w, "seed %d, round %d: w", seed, r.Round)
 		// Ω_k and Φ down, w_i up.
-		if up := int64(4 * 16 * len(sent)); r.BytesUp != up || r.BytesDown != up+int64(4*split*len(sent)) {
-			t.Errorf("seed %d, round %d: %d bytes down and %d up", seed, r.Round, r.BytesDown, r.BytesUp)
-		}
+		up := int64(4 * 16 * len(sent))
+		expect.That(t, r.BytesUp == up && r.BytesDown == up+int64(4*split*len(sent)),
+			"seed %d, round %d: %d bytes down and %d up", seed, r.Round, r.BytesDown, r.BytesUp)
 	}
 }
 
@@ -232,9 +227,7 @@ func byNotes(t *testing.T, r *fedkit.Record, want []float64, sorted bool) {
 		slices.Sort(got)
 		slices.Sort(want)
 	}
-	if !agree(got, want) {
-		t.Errorf("round %d: G = %v, want %v", r.Round, got, want)
-	}
+	expect.That(t, agree(got, want), "round %d: G = %v, want %v", r.Round, got, want)
 }
 
 // pack renumbers clusters 0, 1, …, k−1 in order, and returns k.
@@ -273,9 +266,7 @@ func TestFedACFindsTheNumber(t *testing.T) {
 	expect.Long(t, "a curve")
 	s := &strategy.FedAC{K: 1, Local: fedkit.Local{Epochs: 4, Batch: 16, LR: 0.1}}
 	last := run(t, dealt(partition.IID{Clients: 20, Seed: 1}, model.LogisticRegression()), s, fedkit.Options{Rounds: 4}).Last()
-	if last.Notes["clusters after"] != 1 || slices.Max(last.Clusters) != 0 {
-		t.Errorf("clusters %v: %v", last.Clusters, last.Notes)
-	}
+	expect.That(t, last.Notes["clusters after"] == 1 && slices.Max(last.Clusters) == 0, "clusters %v: %v", last.Clusters, last.Notes)
 }
 
 // Two clusters of one client each, with G = 0, are merged unless a is 0.
@@ -283,9 +274,8 @@ func TestFedACMergesThoseAlone(t *testing.T) {
 	for a, want := range map[float64]int{0: 1, fedkit.Zero: 2} {
 		s := &strategy.FedAC{K: 2, A: a, Local: standard}
 		h := run(t, quadratic(t, 8, 8), s, fedkit.Options{Rounds: 3})
-		if got := int(h.Rounds[0].Notes["clusters after"]); got != want {
-			t.Errorf("A = %v: %d clusters of two clients, want %d", a, got, want)
-		}
+		got := int(h.Rounds[0].Notes["clusters after"])
+		expect.That(t, got == want, "A = %v: %d clusters of two clients, want %d", a, got, want)
 	}
 }
 
@@ -295,14 +285,11 @@ func TestFedACSkipsAndWelcomes(t *testing.T) {
 	s := &strategy.FedAC{K: 2, Fixed: true, Local: standard}
 	h := run(t, fed.Intercept(poison(2)), s, fedkit.Options{Rounds: 2, NotFinite: fedkit.Skip})
 	for i, c := range h.Last().Clusters {
-		if (c < 0) != (i == 2) {
-			t.Errorf("clusters %v, want one of each client but the third", h.Last().Clusters)
-		}
+		expect.That(t, (c < 0) == (i == 2), "clusters %v, want one of each client but the third", h.Last().Clusters)
 	}
 	if got, want := host(t, s.State.W)[2], starts(t, fed, 0, 1)[0]; !slices.Equal(got, want) {
 		t.Errorf("the model of a client that was skipped is %v, want %v", got, want)
 	}
-	if n := len(h.Last().Unseen); n != 2 || s.State.Omega.Rows() != 2 {
-		t.Errorf("%d unseen clients have scores, and there are %d clusters", n, s.State.Omega.Rows())
-	}
+	n := len(h.Last().Unseen)
+	expect.That(t, n == 2 && s.State.Omega.Rows() == 2, "%d unseen clients have scores, and there are %d clusters", n, s.State.Omega.Rows())
 }

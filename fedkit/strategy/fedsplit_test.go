@@ -115,27 +115,63 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 		if until < 0 && c.l2 == 0 && all[c.rounds-1] < 1e-9 {
 			until = c.rounds - 1
 		}
-		if until <= c.first {
-			t.Fatalf("%s: relative gaps %.2g, want some below 1e-11", fed.Task.Name, all)
-		}
+		expect.Must(t, until > c.first, "%s: relative gaps %.2g, want some below 1e-11", fed.Task.Name, all)
 		rate := math.Pow(all[until]/all[c.first], 1/float64(2*(until-c.first))) // the gap is the distance squared
 		t.Logf("%s: κ %.4g, s %.4g; bound %.4f, measured %.4f", fed.Task.Name, root*root, step, bound, rate)
-		if rate > bound {
-			t.Errorf("%s: distances fall by %v per round, the bound is %v", fed.Task.Name, rate, bound)
-		}
+		expect.That(t, rate <= bound, "%s: distances fall by %v per round, the bound is %v", fed.Task.Name, rate, bound)
 		if c.l2 == 0 {
-			if want := expect.Value(convex.SplitRate(fed, 0, step))(t); want > bound || math.Abs(rate-want) > 0.05*want {
-				t.Errorf("distances fall by %v per round; the spectral radius is %v, the bound %v", rate, want, bound)
-			}
-			continue // see TestOthersStopBesideTheOptimum
-		}
-		full := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.3, Optimizer: fedkit.WeightDecay{Lambda: c.l2}}
-		for _, s := range []fedkit.Strategy{&strategy.FedAvg{Local: full}, &strategy.FedProx{Mu: 0.2, Local: full}} {
-			if last := gaps(t, fed, s, 30, best)[29]; last < 1e-3 {
-				t.Errorf("%T: ends with a relative gap of %v: the problem is too easy", s, last)
-			}
+			want := expect.Value(convex.SplitRate(fed, 0, step))(t)
+			expect.That(t, want <= bound && math.Abs(rate-want) <= 0.05*want,
+				"distances fall by %v per round; the spectral radius is %v, the bound %v", rate, want, bound)
 		}
 	}
+}
+
+// Who ends at a known optimum on which clients disagree, and who beside it. Inexact solves of FedSplit have it as their fixed point, with any
+// number of steps, if they start from x; from 2x − z_i they end in a neighborhood that shrinks with the number of steps. Clients are
+// weighted by examples, as in the mean loss over all of them, and equal ones act as if there were one. Sketches of Hessians do not move the
+// fixed point. SCAFFOLD reaches it with all clients or half of them per round (arXiv 1910.06378, §5).
+func TestWhoReachesTheOptimum(t *testing.T) {
+	expect.Long(t, "curves")
+	fed, best := squares(t)
+	labeled, bestOfLabels := logistic(t)
+	uneven, bestOfAll := unequal(t)
+	alone, twins := *uneven.Data, *uneven.Data
+	for _, part := range []*datasets.Split{&twins.Train, &twins.Test} {
+		for i, n := 0, part.Len(); i < 3*n; i++ {
+			part.Owner = append(part.Owner[:i:i], int32(i/n))
+		}
+		part.Floats, part.Targets = slices.Repeat(part.Floats, 3), slices.Repeat(part.Targets, 3)
+	}
+	least, most := expect.Values(convex.Curvature(fed, 0))(t)
+	root := math.Sqrt(least * most)
+	ends := func(name string, fed *fedkit.Federation, s fedkit.Strategy, rounds int, best *datasets.Optimum, reaches bool) float64 {
+		last := gaps(t, fed, s, rounds, best)[rounds-1]
+		expect.That(t, reaches && last < 1e-9 || !reaches && last > 1e-6, "%s of %s: ends with a relative gap of %v", name, fed, last)
+		return last
+	}
+	before := math.Inf(1)
+	for _, e := range []int{1, 3, 10} {
+		l := fedkit.Local{Steps: e, Batch: fedkit.FullBatch, LR: 1 / (root + (least+most)/2)}
+		ends("FedSplit", fed, &strategy.FedSplit{Step: 1 / root, Local: l}, 50, best, true)
+		last := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l, ColdStart: true}, 50, best)[49]
+		expect.That(t, last < before/3 && (e == 10 || last >= 1e-6), "%d steps from 2x − z_i: a relative gap of %v, after %v with fewer", e, last, before)
+		before = last
+	}
+	l := fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.05}
+	for _, fed := range []*fedkit.Federation{uneven, federation(t, &alone, partition.Natural{}, model.LinearRegression()), federation(t, &twins, partition.Natural{}, model.LinearRegression())} {
+		ends("FedSplit, exact", fed, &strategy.FedSplit{Exact: true}, 120, bestOfAll, true)
+		ends("FedSplit, inexact", fed, &strategy.FedSplit{Local: l}, 120, bestOfAll, true)
+	}
+	ends("FedSplit, sketched", fed, &strategy.FedSplit{Newton: 1, Sketch: 60}, 60, best, true)
+	ends("FedSplit, sketched", labeled, &strategy.FedSplit{Newton: 1, Sketch: 60, L2: 0.1}, 60, bestOfLabels, true)
+	l = fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}
+	for _, s := range []*strategy.SCAFFOLD{{Local: l}, {Local: l, Gradients: true}, {Local: l, Fraction: 0.5}, {Local: l, Fraction: 0.5, Gradients: true}} {
+		ends(fmt.Sprintf("SCAFFOLD, fraction %v, gradients %v", s.Fraction, s.Gradients), fed, s, 300, best, true)
+	}
+	l.LR, l.Optimizer = 0.3, fedkit.WeightDecay{Lambda: 0.1}
+	ends("FedAvg", labeled, &strategy.FedAvg{Local: l}, 30, bestOfLabels, false)
+	ends("FedProx", labeled, &strategy.FedProx{Mu: 0.2, Local: l}, 30, bestOfLabels, false)
 }
 
 // FedAvg with several steps, and FedProx, converge to other points, as in theory (arXiv 2005.05238, section 2).
@@ -166,17 +202,13 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 		off := floats.Distance(want, c.best.W, 2)
 		t.Logf("%s: relative gap %.4g, distance to the optimum %.4g, to the fixed point %.2g", name, last, off, floats.Distance(x, want, 2))
 		if name == "FedAvg, one step" {
-			if last > 1e-9 || off > 1e-5 {
-				t.Errorf("%s: ends with a relative gap of %v, fixed point %v from the optimum, want 0", name, last, off)
-			}
+			expect.That(t, last <= 1e-9 && off <= 1e-5,
+				"%s: ends with a relative gap of %v, fixed point %v from the optimum, want 0", name, last, off)
 			continue
 		}
-		if last < 1e-3 {
-			t.Errorf("%s: the relative gap is %v: the problem is too easy", name, last)
-		}
-		if d := floats.Distance(x, want, 2); !(d < 0.01*off) {
-			t.Errorf("%s: ends %v from its fixed point, which is %v from the optimum", name, d, off)
-		}
+		expect.That(t, last >= 1e-3, "%s: the relative gap is %v: the problem is too easy", name, last)
+		d := floats.Distance(x, want, 2)
+		expect.That(t, d < 0.01*off, "%s: ends %v from its fixed point, which is %v from the optimum", name, d, off)
 	}
 }
 
@@ -204,9 +236,8 @@ func TestFixedPointOfExactSolves(t *testing.T) {
 		sum.AddVec(sum, &w)
 	}
 	for j := range d {
-		if mean := sum.AtVec(j) / float64(fed.Size()); math.Abs(mean-float64(x[j])) > 1e-5 {
-			t.Errorf("x_%d = %v, but its image is %v", j, x[j], mean)
-		}
+		mean := sum.AtVec(j) / float64(fed.Size())
+		expect.That(t, math.Abs(mean-float64(x[j])) <= 1e-5, "x_%d = %v, but its image is %v", j, x[j], mean)
 	}
 }
 
@@ -222,32 +253,8 @@ func TestFedSplitKeeps(t *testing.T) {
 		if !c.exact {
 			s.Local = standard
 		}
-		if got := run(t, fed, s, fedkit.Options{Rounds: 2}).Last().StateBytes; got != c.want {
-			t.Errorf("exact %v: %d bytes are kept, want %d", c.exact, got, c.want)
-		}
-	}
-}
-
-// Inexact solves from x have the optimum as their fixed point, with any number of steps. From 2x − z_i they end in a
-// neighborhood that shrinks with the number of steps.
-func TestFedSplitIsInexact(t *testing.T) {
-	expect.Long(t, "a curve")
-	fed, best := squares(t)
-	least, most := expect.Values(convex.Curvature(fed, 0))(t)
-	root := math.Sqrt(least * most)
-	before := math.Inf(1)
-	for _, e := range []int{1, 3, 10} {
-		l := fedkit.Local{Steps: e, Batch: fedkit.FullBatch, LR: 1 / (root + (least+most)/2)}
-		warm := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l}, 50, best)
-		cold := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l, ColdStart: true}, 50, best)
-		t.Logf("e = %d: warm %.2g, %.2g; cold %.2g", e, warm[9], warm[49], cold[49])
-		if !(warm[49] < 1e-9) {
-			t.Errorf("e = %d: ends with a relative gap of %v", e, warm[49])
-		}
-		if !(cold[49] < before/3) || e < 10 && cold[49] < 1e-6 {
-			t.Errorf("e = %d: starting at 2x − z_i ends with a relative gap of %v after %v with fewer steps", e, cold[49], before)
-		}
-		before = cold[49]
+		got := run(t, fed, s, fedkit.Options{Rounds: 2}).Last().StateBytes
+		expect.That(t, got == c.want, "exact %v: %d bytes are kept, want %d", c.exact, got, c.want)
 	}
 }
 
@@ -304,9 +311,8 @@ func TestFedSplitAgainstFloat64(t *testing.T) {
 				z, same = host(t, s.State.Z), agree
 			}
 			for i, got := range append(host(t, s.State.X), z...) {
-				if w := append([][]float64{want.x}, want.z...)[i]; !same(got, w) {
-					t.Fatalf("%+v, round %d: row %d of x and all z is %v, want %v", c.s, r.Round, i, got, w)
-				}
+				w := append([][]float64{want.x}, want.z...)[i]
+				expect.Must(t, same(got, w), "%+v, round %d: row %d of x and all z is %v, want %v", c.s, r.Round, i, got, w)
 			}
 			travel(t, r, 4*len(want.x)*len(want.z), 4*len(want.x)*len(want.z))
 		}
@@ -370,31 +376,6 @@ func rootOfHessian(w []float64, x [][]float64, k int, squares bool) *mat.Dense {
 	return a
 }
 
-// A step of Newton's method solves least squares, and ten the logistic regression. Sketches do not move the fixed point: after a
-// warm start it is the optimum, with few rows, too.
-func TestFedSplitWithNewtonsMethod(t *testing.T) {
-	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "logistic": logistic} {
-		fed, best := made(t)
-		l2, steps := 0.0, 1
-		if name == "logistic" {
-			l2, steps = 0.1, 10
-		}
-		exact, newton := &strategy.FedSplit{Exact: true, L2: l2}, &strategy.FedSplit{Newton: steps, L2: l2}
-		run(t, fed, exact, fedkit.Options{Rounds: 3})
-		run(t, fed, newton, fedkit.Options{Rounds: 3})
-		for i, z := range newton.State.Wide {
-			if off := floats.Distance(z, exact.State.Wide[i], 2); !(off < 1e-9) {
-				t.Errorf("%s: z_%d is %v from that of exact solves", name, i, off)
-			}
-		}
-		all := gaps(t, fed, &strategy.FedSplit{Newton: 1, Sketch: 60, L2: l2}, 60, best)
-		t.Logf("%s: gaps %.2g after 10 rounds, %.2g after 60", name, all[9], all[59])
-		if !(all[59] < 1e-9) {
-			t.Errorf("%s: with sketches it ends with a relative gap of %v", name, all[59])
-		}
-	}
-}
-
 // split is FedSplit in plain Go, except the proximal problems.
 type split struct {
 	fed *fedkit.Federation
@@ -428,30 +409,6 @@ func (r *split) round(prox func(i int, share float64, v []float64) []float64) {
 	r.x = meanOf(r.z, nil, nil)
 }
 
-// Clients are weighted by examples, as in the mean loss over all of them. With equal clients x evolves as if there
-// were one, and reaches its minimum.
-func TestFedSplitWeighsExamples(t *testing.T) {
-	d, best := expect.Values(datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make())(t)
-	twins := *d
-	for _, part := range []*datasets.Split{&twins.Train, &twins.Test} {
-		for i, n := 0, part.Len(); i < 3*n; i++ {
-			part.Owner = append(part.Owner[:i:i], int32(i/n))
-		}
-		part.Floats, part.Targets = slices.Repeat(part.Floats, 3), slices.Repeat(part.Targets, 3)
-	}
-	for name, fed := range map[string]*fedkit.Federation{
-		"unequal": federation(t, d, partition.Quantity{Clients: 5, Alpha: 1, Seed: 1}, model.LinearRegression()),
-		"alone":   federation(t, d, partition.Natural{}, model.LinearRegression()),
-		"twins":   federation(t, &twins, partition.Natural{}, model.LinearRegression()),
-	} {
-		for _, s := range []*strategy.FedSplit{{Exact: true}, {Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.05}}} {
-			if last := gaps(t, fed, s, 120, best)[119]; !(last < 1e-9) {
-				t.Errorf("%s, exact %v: ends with a relative gap of %v", name, s.Exact, last)
-			}
-		}
-	}
-}
-
 // A client that returns NaN keeps its z_i, which still counts. An attack on uploads changes x, but no z_i.
 func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...)
@@ -464,23 +421,16 @@ func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 	start := starts(t, fed, 0, 1)[0]
 	left, rest := after(fed.Intercept(poison(2)))
 	for i := range rest {
-		if want := map[bool][]float64{true: start, false: z[i]}[i == 2]; !agree(rest[i], want) {
-			t.Errorf("z_%d = %v, want %v", i, rest[i], want)
-		}
+		want := map[bool][]float64{true: start, false: z[i]}[i == 2]
+		expect.That(t, agree(rest[i], want), "z_%d = %v, want %v", i, rest[i], want)
 	}
-	if !agree(left[0], meanOf(rest, nil, nil)) {
-		t.Errorf("x = %v, want the mean of %v", left[0], rest)
-	}
+	expect.That(t, agree(left[0], meanOf(rest, nil, nil)), "x = %v, want the mean of %v", left[0], rest)
 	forged, own := after(fed.Intercept(plusOne{}))
 	for i := range own {
-		if !agree(own[i], z[i]) {
-			t.Errorf("z_%d = %v, want %v", i, own[i], z[i])
-		}
+		expect.That(t, agree(own[i], z[i]), "z_%d = %v, want %v", i, own[i], z[i])
 	}
 	for j := range x[0] {
-		if math.Abs(forged[0][j]-x[0][j]-2) > 1e-5 {
-			t.Errorf("x = %v, want %v and 2", forged[0], x[0])
-		}
+		expect.That(t, math.Abs(forged[0][j]-x[0][j]-2) <= 1e-5, "x = %v, want %v and 2", forged[0], x[0])
 	}
 }
 
@@ -496,14 +446,13 @@ func TestFedSplitOnDevices(t *testing.T) {
 	for _, r := range h.Rounds {
 		missed += len(r.Absences)
 	}
-	if gap := h.Last().Notes["relative gap"]; !(gap < 1e-9) || missed < 15 || !(h.Last().Clock > 25) {
-		t.Errorf("ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)
-	}
+	gap := h.Last().Notes["relative gap"]
+	expect.That(t, gap < 1e-9 && missed >= 15 && h.Last().Clock > 25,
+		"ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)
 	expect.Error(t, "Newton = 1: must be 0 on a federation with devices")(fedkit.Run(t.Context(), fed, &strategy.FedSplit{Newton: 1}, fedkit.Options{Rounds: 1}))
 	_, err := fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
-	if want := "fedkit: FedSplit: invalid: Exact = true: must be false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes"; err == nil || err.Error() != want {
-		t.Errorf("error %v\nwant %s", err, want)
-	}
+	want := "fedkit: FedSplit: invalid: Exact = true: must be false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes"
+	expect.That(t, err != nil && err.Error() == want, "error %v\nwant %s", err, want)
 }
 
 // What has no exact solution, gap, rate or fixed point: another model, loss or optimum, data without a unique solution, local work of

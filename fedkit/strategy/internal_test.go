@@ -26,20 +26,15 @@ func TestAdaptiveClusteringRepeatsTheLog(t *testing.T) {
 		{1.5653, 0.1291, 5, 3}, {15.9998, 0.0978, 5, 1}, {200.8382, 0.0797, 5, 1},
 	} {
 		epoch := i + 1
-		if s.State.P != want.p || s.State.D != want.d {
-			t.Errorf("epoch %d: p = %d, d = %d, want %d and %d", epoch, s.State.P, s.State.D, want.p, want.d)
-		}
+		expect.That(t, s.State.P == want.p && s.State.D == want.d,
+			"epoch %d: p = %d, d = %d, want %d and %d", epoch, s.State.P, s.State.D, want.p, want.d)
 		ratio := s.adjust(want.loss, 8, func() bool {
 			kept, tossed := keep[epoch]
-			if !tossed {
-				t.Errorf("epoch %d: the coin is tossed at a ratio below the threshold", epoch)
-			}
+			expect.That(t, tossed, "epoch %d: the coin is tossed at a ratio below the threshold", epoch)
 			return kept
 		})
 		rounding := 5e-5 * (1 + ratio/last + ratio/want.loss)
-		if ratio != want.ratio && !(math.Abs(ratio-want.ratio) <= rounding) {
-			t.Errorf("epoch %d: ratio %v, want %v", epoch, ratio, want.ratio)
-		}
+		expect.That(t, ratio == want.ratio || math.Abs(ratio-want.ratio) <= rounding, "epoch %d: ratio %v, want %v", epoch, ratio, want.ratio)
 		last = want.loss
 	}
 }
@@ -52,17 +47,12 @@ func TestAdaptiveClusteringAtItsEnds(t *testing.T) {
 		s.State.P, s.State.D, s.State.Loss = most+1, 1, math.Inf(1)
 		for range 9 {
 			s.adjust(1, most+1, never)
-			if s.State.P < 1 || s.State.D > max(most, 1) {
-				t.Errorf("from %d clusters: p = %d, d = %d", most+1, s.State.P, s.State.D)
-			}
+			expect.That(t, s.State.P >= 1 && s.State.D <= max(most, 1), "from %d clusters: p = %d, d = %d", most+1, s.State.P, s.State.D)
 		}
-		if s.State.P != 1 {
-			t.Errorf("from %d clusters: p = %d, want 1", most+1, s.State.P)
-		}
+		expect.That(t, s.State.P == 1, "from %d clusters: p = %d, want 1", most+1, s.State.P)
 		s.adjust(0, most+1, never)
-		if ratio := s.adjust(0, most+1, never); ratio != 0 {
-			t.Errorf("ratio %v after a loss of 0", ratio)
-		}
+		ratio := s.adjust(0, most+1, never)
+		expect.That(t, ratio == 0, "ratio %v after a loss of 0", ratio)
 	}
 }
 
@@ -88,13 +78,11 @@ func TestDecisionsOfModels(t *testing.T) {
 			t.Errorf("%s: the head is %q, want %q", task.Name, got, c.last)
 		}
 		first := []string{task.Params[0].Name}
-		if got := denseLayers(task, first); !slices.Equal(got, first) {
-			t.Errorf("%s: the decision is %q, want the one named", task.Name, got)
-		}
+		got := denseLayers(task, first)
+		expect.That(t, slices.Equal(got, first), "%s: the decision is %q, want the one named", task.Name, got)
 	}
 	all := expect.Value(model.LeNet()(d))(t)
 	convolutions := &fedkit.Task{Params: all.Params[:4]}
-	if got := denseLayers(convolutions, nil); !slices.Equal(got, []string{"conv2"}) {
-		t.Errorf("only convolutions: the decision is %q, want the last layer", got)
-	}
+	got := denseLayers(convolutions, nil)
+	expect.That(t, slices.Equal(got, []string{"conv2"}), "only convolutions: the decision is %q, want the last layer", got)
 }

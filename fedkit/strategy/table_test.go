@@ -41,9 +41,8 @@ func all() map[string]fedkit.Strategy { return every.Strategies() }
 // Options can be checked before there is a federation.
 func TestCheckWithoutFederation(t *testing.T) {
 	for name, s := range all() {
-		if err := fedkit.Check(s, nil, 6); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := fedkit.Check(s, nil, 6)
+		expect.That(t, err == nil, "%s: %v", name, err)
 	}
 }
 
@@ -81,9 +80,8 @@ func TestEveryStrategy(t *testing.T) {
 			case *strategy.FedClust, *strategy.FeSEM:
 				suite.Warmup = 8 // every client has a cluster
 			}
-			if err := suite.Test(s); err != nil {
-				t.Error(err)
-			}
+			err := suite.Test(s)
+			expect.That(t, err == nil, "%v", err)
 		})
 	}
 }
@@ -119,16 +117,12 @@ func TestClockOfEveryStrategy(t *testing.T) {
 			}
 			took := int(r.Clock) - before
 			before = int(r.Clock)
-			if took/1e6 != want {
-				t.Errorf("%s, round %d: %d messages one after another, want %d", name, i+1, took/1e6, want)
-			}
+			expect.That(t, took/1e6 == want, "%s, round %d: %d messages one after another, want %d", name, i+1, took/1e6, want)
 			each := int(r.BytesDown+r.BytesUp) / 4 / len(r.Results)
-			if got := took / 1e3 % 1e3; got != each && !asynchronous && !inTurn[name] {
-				t.Errorf("%s, round %d: %d parameters took their time, of %d for each client", name, i+1, got, each)
-			}
-			if took%1e3 < 8 {
-				t.Errorf("%s, round %d: %d examples took their time", name, i+1, took%1e3)
-			}
+			got := took / 1e3 % 1e3
+			expect.That(t, got == each || asynchronous || inTurn[name],
+				"%s, round %d: %d parameters took their time, of %d for each client", name, i+1, got, each)
+			expect.That(t, took%1e3 >= 8, "%s, round %d: %d examples took their time", name, i+1, took%1e3)
 		}
 	}
 }
@@ -163,9 +157,7 @@ func TestSkippedIsAbsent(t *testing.T) {
 			}
 		}
 	}
-	if skipped < 20 {
-		t.Errorf("client 2 took part in %d strategies", skipped)
-	}
+	expect.That(t, skipped >= 20, "client 2 took part in %d strategies", skipped)
 }
 
 // Algorithms that must be the same, up to the rounding of float32.
@@ -261,9 +253,8 @@ func TestIdentities(t *testing.T) {
 		{"Fed-PRISM with K = 1 = FedAvg with equal weights", uneven, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, equal},
 		{"Fed-PRISM with K = 1 and centering", uneven, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Weighting: n, Local: l}, mean},
 	} {
-		if err := fedtest.Identical(c.a, c.b, c.sizes...); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		err := fedtest.Identical(c.a, c.b, c.sizes...)
+		expect.That(t, err == nil, "%s: %v", c.name, err)
 	}
 }
 
@@ -327,9 +318,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			Head: []string{"dense1", "dense7"}},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
-		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: "+want {
-			t.Errorf("error %v\nwant fedkit: %s", err, want)
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && err.Error() == "fedkit: "+want, "error %v\nwant fedkit: %s", err, want)
 	}
 }
 
@@ -347,9 +336,8 @@ func TestTooManyClientsToCompareAreRefused(t *testing.T) {
 		for _, s := range all {
 			want := field + " = 1048576: must be at most "
 			expect.Error(t, want, ": the products of each two take 13 TB, and ")(s.(fedkit.Checker).Check(&many, n))
-			if err := s.(fedkit.Checker).Check(small, small.Size()); err != nil {
-				t.Errorf("%T: error %v for %d clients", s, err, small.Size())
-			}
+			err := s.(fedkit.Checker).Check(small, small.Size())
+			expect.That(t, err == nil, "%T: error %v for %d clients", s, err, small.Size())
 		}
 	}
 }
@@ -377,9 +365,8 @@ func TestSideBySide(t *testing.T) {
 	runs.Wait()
 	for name, s := range all() {
 		got, _ := atOnce.Load(name)
-		if want := records(s, 1); !bytes.Equal(got.([]byte), want) || want[0] != '{' {
-			t.Errorf("%s: at once\n%s\nalone\n%s", name, got, want)
-		}
+		want := records(s, 1)
+		expect.That(t, bytes.Equal(got.([]byte), want) && want[0] == '{', "%s: at once\n%s\nalone\n%s", name, got, want)
 	}
 }
 
@@ -404,32 +391,28 @@ func TestEvalFraction(t *testing.T) {
 		cohorts := map[string]bool{}
 		for i, r := range some.Rounds {
 			whole, drawn, loss, n := all.Rounds[i], "", 0.0, 0
-			if fmt.Sprint(whole.Results) != fmt.Sprint(r.Results) || fmt.Sprint(whole.Unseen) != fmt.Sprint(r.Unseen) || fmt.Sprint(resumed.Rounds[i].Scores) != fmt.Sprint(r.Scores) {
-				t.Errorf("%s: round %d: training, unseen clients or the resumed run differ", name, r.Round)
-			}
+			expect.That(t, fmt.Sprint(whole.Results) == fmt.Sprint(r.Results) && fmt.Sprint(whole.Unseen) == fmt.Sprint(r.Unseen) && fmt.Sprint(resumed.Rounds[i].Scores) == fmt.Sprint(r.Scores),
+				"%s: round %d: training, unseen clients or the resumed run differ", name, r.Round)
 			for c, s := range r.Scores {
 				if s.Examples == 0 {
 					continue
 				}
-				if want := whole.Scores[c]; s.Examples != want.Examples || !near(float64(s.Loss), float64(want.Loss)) {
-					t.Errorf("%s: round %d, client %d: %+v, want %+v", name, r.Round, c, s, want)
-				}
+				want := whole.Scores[c]
+				expect.That(t, s.Examples == want.Examples && near(float64(s.Loss), float64(want.Loss)),
+					"%s: round %d, client %d: %+v, want %+v", name, r.Round, c, s, want)
 				drawn, loss, n = drawn+fmt.Sprint(c, " "), loss+float64(s.Loss)*float64(s.Examples), n+s.Examples
 			}
 			if r.Scores == nil {
 				continue
 			}
 			cohorts[drawn] = true
-			if m := r.Mean(); len(drawn) != 2*3 || m.Examples != n || !near(float64(m.Loss), loss/float64(n)) {
-				t.Errorf("%s: round %d: clients %sare scored, mean %+v over %d examples", name, r.Round, drawn, r.Mean(), n)
-			}
+			m := r.Mean()
+			expect.That(t, len(drawn) == 2*3 && m.Examples == n && near(float64(m.Loss), loss/float64(n)),
+				"%s: round %d: clients %sare scored, mean %+v over %d examples", name, r.Round, drawn, r.Mean(), n)
 		}
-		if len(cohorts) < 2 {
-			t.Errorf("%s: the same clients are evaluated in every round: %v", name, cohorts)
-		}
-		if err := plot.ClientAccuracy(some).Err(); err != nil {
-			t.Error(name, err)
-		}
+		expect.That(t, len(cohorts) >= 2, "%s: the same clients are evaluated in every round: %v", name, cohorts)
+		err := plot.ClientAccuracy(some).Err()
+		expect.That(t, err == nil, "%v %v", name, err)
 	}
 }
 
@@ -442,12 +425,9 @@ func TestNamesOfServerStrategies(t *testing.T) {
 		"FedAdam": &strategy.FedAdam{}, "FedYogi": &strategy.FedYogi{Server: server.Yogi{LR: 0.02, Form: server.Reddi}}, "FedOpt": &strategy.FedOpt{Server: server.SGD{}},
 	} {
 		h := run(t, fed, s, fedkit.Options{Rounds: 1})
-		if h.Strategy != want || h.Name != want {
-			t.Errorf("%T is called %q, %q; want %q", s, h.Strategy, h.Name, want)
-		}
-		if want == "FedYogi" && h.Config.String() != "strategy.FedYogi{Server: {Form: \"Reddi\", LR: 0.02}}" {
-			t.Errorf("the configuration of FedYogi reads %q", h.Config)
-		}
+		expect.That(t, h.Strategy == want && h.Name == want, "%T is called %q, %q; want %q", s, h.Strategy, h.Name, want)
+		expect.That(t, want != "FedYogi" || h.Config.String() == "strategy.FedYogi{Server: {Form: \"Reddi\", LR: 0.02}}",
+			"the configuration of FedYogi reads %q", h.Config)
 	}
 }
 
@@ -482,9 +462,7 @@ func TestRunningValues(t *testing.T) {
 		run(t, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 3})
 		w, variance := must.M1(x().Host()), must.M1(fed.Task.Mask("bn1/variance"))
 		for j := range w {
-			if variance[j] == 1 && !(w[j] > 0 && w[j] != 1) {
-				t.Errorf("%T: a running variance is %v after three rounds", s, w[j])
-			}
+			expect.That(t, variance[j] != 1 || w[j] > 0 && w[j] != 1, "%T: a running variance is %v after three rounds", s, w[j])
 		}
 	}
 }
