@@ -195,7 +195,9 @@ func TestInterrupt(t *testing.T) {
 				got = append(got, line)
 			}
 		}
-		expect.That(t, strings.Join(got, "\n") == c.want, "%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), c.want)
+		if got := strings.Join(got, "\n"); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
 	}
 	if _, err := os.Stat(checkpoint); err != nil {
 		t.Error(err)
@@ -203,6 +205,7 @@ func TestInterrupt(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	want := expect.Value(Run(context.Background(), fed, stoppable(), Options{Rounds: 5}))(t)
 	got, err := Run(context.Background(), fed, stoppable(), Options{Rounds: 5, Checkpoint: checkpoint})
-	expect.That(t, err == nil && !got.Stopped && len(got.Rounds) == 5 && reflect.DeepEqual(got.Last().Scores, want.Last().Scores),
-		"after the interrupted run: %s, %v; want it to go on to the same scores", got, err)
+	if err != nil || got.Stopped || len(got.Rounds) != 5 || !reflect.DeepEqual(got.Last().Scores, want.Last().Scores) {
+		t.Errorf("after the interrupted run: %s, %v; want it to go on to the same scores", got, err)
+	}
 }
