@@ -123,7 +123,7 @@ func TestDescribe(t *testing.T) {
 		t.Error(got)
 	}
 	got := is.Settings.String()
-	expect.That(t, is.Settings.Unnamed() == nil && strings.Contains(got, "EvalEvery: 2, Rounds: 2") && strings.HasPrefix(is.Device, "cpu"),
+	expect.That(t, is.Settings.Unnamed() == nil && strings.Contains(got, "EvalEvery: 2, Rounds: 2") && strings.HasPrefix(is.Device, "cpu") && strings.Contains(is.Hardware, " processor"),
 		"%v %v", got, is.Device)
 	plain, err := fedkit.Describe(fed, &strategy.FedAvg{}, o)
 	expect.That(t, err == nil && strings.HasPrefix(plain.Code, "fedkit ") && is.Code != plain.Code && strings.HasPrefix(is.Code, plain.Code+"; own "),

@@ -33,27 +33,57 @@ func same(a, b fedkit.Float) bool {
 	return math.Abs(float64(a-b)) <= 1e-5*(1e-2+math.Abs(float64(b))) || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
 }
 
-// The loss, computed again as a metric, is the loss that the record has: for a global model, one model per cluster, one per
-// client, mixtures, a part of a model, a regression, and a GoMLX model. The first evaluation compiles all that is needed.
+// measured compares scores with what metrics measure of predictions by the models that clients are served.
+func measured(t *testing.T, fed *fedkit.Federation, part datasets.Part, sv *fedkit.Serving, metrics []fedkit.Metric, r *fedkit.Record) {
+	t.Helper()
+	compare := func(who string, models *fedkit.Matrix, rows []int, score fedkit.Score) {
+		p := expect.Value(fed.Predict(t.Context(), models, part, rows))(t)[0]
+		expect.That(t, score.Examples == len(p.Outputs), "%s: %d examples, want %d", who, score.Examples, len(p.Outputs))
+		for _, m := range metrics {
+			want := fedkit.Float(m.Measure(&p))
+			expect.That(t, same(score.Metrics[m.String()], want), "%s: %s = %v, want %v", who, m, score.Metrics[m.String()], want)
+		}
+	}
+	for i, c := range fed.Clients {
+		rows := map[datasets.Part][]int{datasets.TestPart: c.Test, datasets.ValidationPart: c.Validation}[part]
+		compare(fmt.Sprint("client ", i), servedTo(sv, i), rows, r.Scores[i])
+	}
+	if r.Global != nil {
+		compare("all", sv.Global, nil, *r.Global)
+	}
+}
+
+// What a metric measures in a run is what it measures of predictions after it, by what is served then, and asking for that changes nothing:
+// for a global model, one model per cluster, one per client, mixtures, a part of a model, a regression, and a GoMLX model. The loss as a
+// metric is the loss that the record has, and all survives JSON. The first evaluation compiles all that is needed.
 func TestMetricsSeeWhatIsServed(t *testing.T) {
-	expect.Long(t, "one run after the other")
 	l := fedkit.Local{Batch: 16, LR: 0.1}
-	digits := federation(t, datasets.Digits(), model.MLP(8))
+	digits, loss := federation(t, datasets.Digits(), model.MLP(8)), metric.Func("loss", crossEntropy)
+	avg, line, mlx := &strategy.FedAvg{Local: l}, &strategy.FedAvg{Local: l}, &strategy.FedAvg{Local: l}
+	rep, only := &strategy.FedRep{Local: l}, &strategy.LocalOnly{Local: l}
+	ifca, prism := &strategy.IFCA{K: 3, Local: l}, &strategy.FedPRISM{K: 2, Every: 1, Local: l}
+	var personal *fedkit.History
 	for name, c := range map[string]struct {
-		fed    *fedkit.Federation
-		s      fedkit.Strategy
-		global bool
+		fed      *fedkit.Federation
+		s        fedkit.Strategy
+		state    func() *fedkit.Matrix
+		global   bool
+		k        int // rows of Models
+		clusters bool
 	}{
-		"FedAvg":     {digits, &strategy.FedAvg{Local: l}, true},
-		"IFCA":       {digits, &strategy.IFCA{Local: l}, false},
-		"LocalOnly":  {digits, &strategy.LocalOnly{Local: l}, false},
-		"FedPRISM":   {digits, &strategy.FedPRISM{K: 2, Every: 1, Local: l}, true},
-		"FedRep":     {digits, &strategy.FedRep{Local: l}, false},
-		"regression": {federation(t, sums(), model.MLP(8)), &strategy.FedAvg{Local: l}, true},
-		"GoMLX":      {federation(t, datasets.Digits(), model.GoMLX("linear", linear)), &strategy.FedAvg{Local: l}, true},
+		"FedAvg":     {digits, avg, func() *fedkit.Matrix { return avg.State.X }, true, 0, false},
+		"IFCA":       {digits, ifca, func() *fedkit.Matrix { return ifca.State.Theta }, false, 3, true},
+		"LocalOnly":  {digits, only, func() *fedkit.Matrix { return only.State.W }, false, 6, false},
+		"FedPRISM":   {digits, prism, func() *fedkit.Matrix { return prism.State.Models }, true, -1, true},
+		"FedRep":     {digits, rep, func() *fedkit.Matrix { return rep.State.W }, false, 6, false},
+		"regression": {federation(t, sums(), model.MLP(8)), line, func() *fedkit.Matrix { return line.State.X }, true, 0, false},
+		"GoMLX":      {federation(t, datasets.Digits(), model.GoMLX("linear", linear)), mlx, func() *fedkit.Matrix { return mlx.State.X }, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, warm := fedkit.Options{Rounds: 4, EvalEvery: 2, Metrics: []fedkit.Metric{metric.Func("loss", crossEntropy)}}, int64(0)
+			o, warm := fedkit.Options{Rounds: 4, EvalEvery: 2, Metrics: []fedkit.Metric{loss}}, int64(0)
+			if name != "regression" {
+				o.Metrics = append(metric.PerClass(10), metric.MacroF1{}, metric.ExpectedCalibrationError{}, loss)
+			}
 			var h *fedkit.History
 			for now, err := range fedkit.Rounds(context.Background(), c.fed, c.s, o) {
 				expect.OK(t, err)
@@ -63,55 +93,34 @@ func TestMetricsSeeWhatIsServed(t *testing.T) {
 			}
 			n := xla.Compilations() - warm
 			expect.That(t, n == 0, "%d programs were compiled after the first evaluation, want 0", n)
-			for i, r := range h.Rounds {
-				if i%2 == 0 {
-					continue
-				}
-				expect.Must(t, (r.Global != nil) == c.global && len(r.Scores) == 6, "record %d: %+v", i, r)
-				all := r.Scores
+			for _, r := range []*fedkit.Record{&h.Rounds[1], h.Last()} {
+				expect.Must(t, (r.Global != nil) == c.global && len(r.Scores) == 6, "%+v", r)
+				all := append(r.Scores, *r.Mean())
 				if c.global {
 					all = append(all, *r.Global)
 				}
-				for _, s := range append(all, *r.Mean()) {
-					own := len(s.Metrics) == 1 || name == "regression" && len(s.Metrics) == 4 // with R², RMSE and MAE
-					expect.That(t, own && same(s.Metrics["loss"], s.Loss), "record %d: loss %v, as a metric %v", i, s.Loss, s.Metrics)
+				for _, s := range all {
+					own := len(s.Metrics) == len(o.Metrics) || name == "regression" && len(s.Metrics) == 4 // with R², RMSE and MAE
+					expect.That(t, own && same(s.Metrics["loss"], s.Loss), "loss %v, as a metric %v", s.Loss, s.Metrics)
 				}
+			}
+			before := c.state()
+			sv := expect.Value(fedkit.Served(t.Context(), c.fed, c.s))(t)
+			expect.That(t, c.state() == before, "the State has another matrix")
+			expect.That(t, (sv.Global != nil) == c.global && (c.k < 0 || sv.Models.Rows() == c.k) && (sv.Clusters != nil) == c.clusters && !sv.ByLoss, "%+v", sv)
+			expect.That(t, slices.Equal(sv.Clusters, h.Last().Clusters), "clusters %v, recorded %v", sv.Clusters, h.Last().Clusters)
+			if measured(t, c.fed, datasets.TestPart, sv, o.Metrics, h.Last()); name == "LocalOnly" {
+				personal = h
+			}
+			for i := 0; i < 6 && name != "regression"; i++ {
+				got, want := under(t, c.fed, sv)[i], float64(h.Last().Scores[i].Accuracy)
+				expect.That(t, math.Abs(got-want) <= 1e-6, "client %d: accuracy %v under what is served, recorded %v", i, got, want)
 			}
 		})
 	}
-}
-
-// What a metric measures in a run is what it measures of predictions after it; all of it survives JSON. Without metrics a
-// record has none.
-func TestMetricsOfPredictions(t *testing.T) {
-	fed := federation(t, datasets.Digits(), model.MLP(8))
-	metrics := append(metric.PerClass(10), metric.MacroF1{}, metric.ExpectedCalibrationError{})
-	run := func(s fedkit.Strategy, o fedkit.Options) *fedkit.History {
-		return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
-	}
-	compare := func(who string, models *fedkit.Matrix, rows []int, score fedkit.Score) {
-		p := expect.Value(fed.Predict(context.Background(), models, datasets.TestPart, rows))(t)
-		for _, m := range metrics {
-			want := fedkit.Float(m.Measure(&p[0]))
-			expect.That(t, len(score.Metrics) == 12 && same(score.Metrics[m.String()], want),
-				"%s: %s = %v, want %v", who, m, score.Metrics[m.String()], want)
-		}
-	}
-	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
-	h := run(avg, fedkit.Options{Rounds: 2, Metrics: metrics})
-	own := &strategy.LocalOnly{Local: avg.Local}
-	personal := run(own, fedkit.Options{Rounds: 2, Metrics: metrics})
-	compare("all", avg.State.X, nil, *h.Last().Global)
-	for c := range fed.Clients {
-		compare("client", avg.State.X, fed.Clients[c].Test, h.Last().Scores[c])
-		compare("personal", own.State.W.Take(c), fed.Clients[c].Test, personal.Last().Scores[c])
-	}
-
-	path := filepath.Join(t.TempDir(), "h.json")
+	path, missing := filepath.Join(t.TempDir(), "h.json"), 0
 	expect.OK(t, personal.Save(path))
-	back := expect.Value(fedkit.Load(path))(t)
-	missing := 0
-	for c, s := range back.Last().Scores {
+	for c, s := range expect.Value(fedkit.Load(path))(t).Last().Scores {
 		for name, v := range s.Metrics {
 			if math.IsNaN(float64(v)) { // a class that the client does not have
 				missing++
@@ -120,8 +129,7 @@ func TestMetricsOfPredictions(t *testing.T) {
 		}
 	}
 	expect.That(t, missing != 0, "no recall is NaN, though clients lack classes")
-	plain := run(&strategy.FedAvg{Local: avg.Local}, fedkit.Options{Rounds: 2})
-	b, err := json.Marshal(plain)
+	b, err := json.Marshal(expect.Value(fedkit.Run(t.Context(), digits, avg, fedkit.Options{Rounds: 1}))(t))
 	expect.That(t, err == nil && !strings.Contains(string(b), "metrics"), "a history without metrics names them: %v", err)
 }
 
@@ -270,10 +278,6 @@ func TestValidationScores(t *testing.T) {
 		o := fedkit.Options{Rounds: 2, Metrics: []fedkit.Metric{metric.MacroF1{}}}
 		plain := expect.Value(fedkit.Run(t.Context(), without, s, o))(t)
 		h := expect.Value(fedkit.Run(t.Context(), with, s, o))(t)
-		var rows []int
-		for _, c := range with.Clients {
-			rows = append(rows, c.Validation...)
-		}
 		expect.Must(t, !plain.Validated() && h.Validated(), "Validated says that test rows are enough, or that validation rows are not")
 		for i, r := range h.Rounds {
 			v := r.Validation
@@ -283,24 +287,7 @@ func TestValidationScores(t *testing.T) {
 		}
 		last := h.Last().OnValidation()
 		sv := expect.Value(fedkit.Served(t.Context(), with, s))(t)
-		score := func(m *fedkit.Matrix, rows []int) (f1 float64) {
-			p := expect.Value(with.Predict(t.Context(), m, datasets.ValidationPart, rows))(t)
-			return metric.MacroF1{}.Measure(&p[0])
-		}
-		for i, c := range with.Clients {
-			m := sv.Global
-			if sv.Models != nil {
-				m = sv.Models.Take(i)
-			}
-			if got, want := float64(last.Scores[i].Metrics["macro F1"]), score(m, c.Validation); last.Scores[i].Examples != len(c.Validation) || math.Abs(got-want) > 1e-12 {
-				t.Errorf("%T: client %d has a macro F1 of %v on %d rows, want %v on %d", s, i, got, last.Scores[i].Examples, want, len(c.Validation))
-			}
-		}
-		if sv.Global != nil {
-			if got, want := float64(last.Global.Metrics["macro F1"]), score(sv.Global, nil); last.Global.Examples != len(rows) || math.Abs(got-want) > 1e-12 {
-				t.Errorf("the global model has a macro F1 of %v on %d rows, want %v on %d", got, last.Global.Examples, want, len(rows))
-			}
-		}
+		measured(t, with, datasets.ValidationPart, sv, o.Metrics, &last)
 	}
 }
 

@@ -47,10 +47,7 @@ func (s *clumsy) in(method string, r *fedkit.Round) error {
 	return s.do(s, r) // @do
 }
 
-func (s *clumsy) Start(r *fedkit.Round) error {
-	s.State.X = r.Models(1)
-	return s.in("Start", r)
-}
+func (s *clumsy) Start(r *fedkit.Round) error { s.State.X = r.Models(1); return s.in("Start", r) }
 
 func (s *clumsy) Round(r *fedkit.Round) error {
 	r.Train(fedkit.Job{Clients: r.Select(nil, 0), Start: s.State.X, Local: fedkit.Local{Batch: 4, LR: 0.1}})

@@ -204,18 +204,22 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 	}
 }
 
+// servedTo is the model that a client is served.
+func servedTo(sv *fedkit.Serving, client int) *fedkit.Matrix {
+	switch {
+	case sv.Assign != nil:
+		return sv.Models.Take(sv.Assign[client])
+	case sv.Mix != nil:
+		return sv.Models.Mix(sv.Mix[client : client+1])
+	}
+	return sv.Global
+}
+
 // under returns each client's accuracy on its own test examples under the model that it is served.
 func under(t *testing.T, fed *fedkit.Federation, sv *fedkit.Serving) (accuracy []float64) {
 	t.Helper()
 	for i, c := range fed.Clients {
-		models := sv.Global
-		switch {
-		case sv.Assign != nil:
-			models = sv.Models.Take(sv.Assign[i])
-		case sv.Mix != nil:
-			models = sv.Models.Mix(sv.Mix[i : i+1])
-		}
-		p := expect.Value(fed.Predict(context.Background(), models, datasets.TestPart, c.Test))(t)
+		p := expect.Value(fed.Predict(context.Background(), servedTo(sv, i), datasets.TestPart, c.Test))(t)
 		right := 0.0
 		for j, class := range p[0].Classes() {
 			if class == p[0].Labels[j] {
@@ -225,40 +229,6 @@ func under(t *testing.T, fed *fedkit.Federation, sv *fedkit.Serving) (accuracy [
 		accuracy = append(accuracy, right/float64(len(c.Test)))
 	}
 	return accuracy
-}
-
-// What is served after a run is what its last evaluation scored, and asking for it changes nothing.
-func TestServed(t *testing.T) {
-	ctx := context.Background()
-	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.3}, model.MLP(8)))(t)
-	local := fedkit.Local{Batch: 16, LR: 0.1}
-	fedAvg, rep, only := &strategy.FedAvg{Local: local}, &strategy.FedRep{Local: local}, &strategy.LocalOnly{Local: local}
-	ifca, prism := &strategy.IFCA{Local: local, K: 3}, &strategy.FedPRISM{Local: local, Every: 1}
-	for _, c := range []struct {
-		s        fedkit.Strategy
-		state    func() *fedkit.Matrix
-		global   bool
-		k        int // rows of Models
-		clusters bool
-	}{
-		{fedAvg, func() *fedkit.Matrix { return fedAvg.State.X }, true, 0, false},
-		{rep, func() *fedkit.Matrix { return rep.State.W }, false, 6, false},
-		{only, func() *fedkit.Matrix { return only.State.W }, false, 6, false},
-		{ifca, func() *fedkit.Matrix { return ifca.State.Theta }, false, 3, true},
-		{prism, func() *fedkit.Matrix { return prism.State.Models }, true, -1, true},
-	} {
-		h := expect.Value(fedkit.Run(ctx, fed, c.s, fedkit.Options{Rounds: 2, Seed: 3}))(t)
-		before := c.state()
-		sv := expect.Value(fedkit.Served(ctx, fed, c.s))(t)
-		expect.That(t, c.state() == before, "%s: the State has another matrix", h.Name)
-		expect.That(t, (sv.Global != nil) == c.global && (c.k < 0 || sv.Models.Rows() == c.k) && (sv.Clusters != nil) == c.clusters && !sv.ByLoss,
-			"%s: %+v", h.Name, sv)
-		expect.That(t, slices.Equal(sv.Clusters, h.Last().Clusters), "%s: clusters %v, recorded %v", h.Name, sv.Clusters, h.Last().Clusters)
-		for i, got := range under(t, fed, sv) {
-			want := float64(h.Last().Scores[i].Accuracy)
-			expect.That(t, math.Abs(got-want) <= 1e-6, "%s: client %d: accuracy %v under what is served, recorded %v", h.Name, i, got, want)
-		}
-	}
 }
 
 // own serves its own slice, and panics without a model.

@@ -31,16 +31,8 @@ type scripted struct {
 	State struct{ X *Matrix }
 }
 
-func (s *scripted) Start(r *Round) error {
-	s.State.X = r.Models(1)
-	return r.Err()
-}
-
-func (s *scripted) Round(r *Round) error {
-	s.State.X = s.do(r, s.State.X)
-	return r.Err()
-}
-
+func (s *scripted) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
+func (s *scripted) Round(r *Round) error { s.State.X = s.do(r, s.State.X); return r.Err() }
 func (s *scripted) Serve(*Round) Serving { return Serving{Global: s.State.X} }
 
 // play1 runs one round on the federation and returns its record.
@@ -435,8 +427,7 @@ type picky struct {
 	State struct{ X *Matrix }
 }
 
-func (*picky) UsesPast() bool { return true }
-
+func (*picky) UsesPast() bool         { return true }
 func (s *picky) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
 
 func (s *picky) Round(r *Round) error {
@@ -628,13 +619,6 @@ func TestHistoriesKeepTheManifest(t *testing.T) {
 	if back, err = Load(file); err != nil || back.Manifest != nil {
 		t.Errorf("%v, %v", back.Manifest, err)
 	}
-}
-
-// A run says on which device it is.
-func TestDescribeSaysWhichDevice(t *testing.T) {
-	fed, _ := toy(t, 4, 4)
-	h, err := Describe(fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 1})
-	expect.That(t, err == nil && (strings.Contains(h.Hardware, " processor") || h.Device != "cpu"), "%+v, %v", h, err)
 }
 
 // frozen is the toy federation with its first layer's weights frozen: 20 of 39 parameters, 80 bytes of 156.

@@ -20,10 +20,7 @@ type mean struct {
 	State  struct{ X *Matrix }
 }
 
-func (s *mean) Start(r *Round) error {
-	s.State.X = r.Models(1)
-	return r.Err()
-}
+func (s *mean) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
 
 func (s *mean) Round(r *Round) error {
 	job := Job{Clients: r.Select(nil, 0), Start: s.State.X, Local: s.Local}
@@ -180,10 +177,7 @@ func TestNotFinite(t *testing.T) {
 }
 
 // firstLine leaves out where a panic was.
-func firstLine(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
-}
+func firstLine(err error) string { text, _, _ := strings.Cut(err.Error(), "\n"); return text }
 
 func TestRunsThatCannotStart(t *testing.T) {
 	fed, _ := toy(t, 4, 4)

@@ -411,10 +411,6 @@ func TestLatencyIsOfMessages(t *testing.T) {
 		first fedkit.Float // s of the first round
 		next  fedkit.Float // and of the second
 	}{
-		{plain, &strategy.LocalOnly{Local: l}, 0, 0},
-		{plain, &strategy.FedAvg{Local: l}, 2, 2},
-		{plain, &strategy.IFCA{Local: l}, 2, 2},
-		{plain, &strategy.FedRep{Local: l}, 2, 2},
 		{plain, &strategy.FedCluster{K: 2, Clusterer: cluster.KMeans{}, Local: l}, 1 + 4, 4}, // label shares, then two clusters in turn
 		{plain, &strategy.FedSC{K: 2, Parallel: true, Local: l}, 2 + 2, 2},                   // a public key and label shares
 		{plain, &examples.Ditto{Local: l}, 2, 2},

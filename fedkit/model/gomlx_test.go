@@ -81,11 +81,8 @@ func TestGoMLXHead(t *testing.T) {
 // training is a strategy whose round is a function.
 type training struct{ each func(r *fedkit.Round) }
 
-func (s training) Start(*fedkit.Round) error { return nil }
-func (s training) Round(r *fedkit.Round) error {
-	s.each(r)
-	return r.Err()
-}
+func (s training) Start(*fedkit.Round) error          { return nil }
+func (s training) Round(r *fedkit.Round) error        { s.each(r); return r.Err() }
 func (training) Serve(r *fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: r.Models(1)} }
 
 // With λ‖w‖², a step ends η·2λw lower. The reported losses are without the penalty.

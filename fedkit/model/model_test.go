@@ -38,10 +38,7 @@ func random(seed uint64, n int) []float32 {
 	return v
 }
 
-func host(t *testing.T, m *fedkit.Matrix) []float32 {
-	t.Helper()
-	return expect.Value(m.Host())(t)
-}
+func host(t *testing.T, m *fedkit.Matrix) []float32 { t.Helper(); return expect.Value(m.Host())(t) }
 
 func close32(t *testing.T, name string, got, want []float32, tol float64) {
 	t.Helper()

@@ -37,9 +37,7 @@ func queue(t testing.TB, events ...Event) *Queue {
 	return q
 }
 
-func push(t testing.TB, q *Queue, e Event) {
-	expect.OK(t, q.Push(e))
-}
+func push(t testing.TB, q *Queue, e Event) { expect.OK(t, q.Push(e)) }
 
 func drain(q *Queue) (events []Event) {
 	for e, ok := q.Pop(); ok; e, ok = q.Pop() {
