@@ -597,8 +597,7 @@ func TestKeep(t *testing.T) {
 	if (Keep{Absences: Never}).thin(&r, Options{Rounds: 2}); r.Absences != nil {
 		t.Errorf("%+v", r.Absences)
 	}
-	_, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Results: -2}})
-	expect.Invalid(t, "Options.Keep.Results = -2: must be at least 1, 0 for every round, or fedkit.Never")(err)
+	expect.Invalid(t, "Options.Keep.Results = -2: must be at least 1, 0 for every round, or fedkit.Never")(Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Results: -2}}))
 }
 
 // When checkpoints are written, and that the last finished round always is.

@@ -454,7 +454,6 @@ func TestPerExample(t *testing.T) {
 		`Job.PerExample = "": must be names that are not empty`: unnamed,
 		`Job.PerExample has no "one-hot"`:                       missing,
 	} {
-		_, err := fed.Train(t.Context(), job, 7)
-		expect.Error(t, want)(err)
+		expect.Error(t, want)(fed.Train(t.Context(), job, 7))
 	}
 }

@@ -708,8 +708,7 @@ func TestRowsWithoutLabels(t *testing.T) {
 		expect.That(t, fed.Rule == fourParts(200).String()+want, "rule %q, want %q at its end", fed.Rule, want)
 		p := expect.Value(fed.Predict(t.Context(), avg.State.X, datasets.TestPart, nil))(t)[0]
 		expect.That(t, len(p.Outputs) == 400, "outputs for %d entries, want those of all 200 rows", len(p.Outputs))
-		_, err := fed.WithData(d, "the same")
-		expect.OK(t, err)
+		expect.Value(fed.WithData(d, "the same"))(t)
 		other := *d
 		other.Test.Labels = slices.Clone(d.Test.Labels)
 		other.Test.Labels[0], other.Test.Labels[1] = -1, -1
@@ -720,8 +719,7 @@ func TestRowsWithoutLabels(t *testing.T) {
 		expect.That(t, r.Training().Loss == w.Training().Loss && fmt.Sprint(r.Global, r.Scores) == fmt.Sprint(w.Global, w.Scores),
 			"round %d: training loss %v, want %v", i+1, r.Training().Loss, w.Training().Loss)
 	}
-	_, err := fedkit.New(masked(false), partition.Given{{Train: []int{0, 1}, Test: []int{0}}, {Train: []int{3}, Test: []int{2}}}, model.MLP(8))
-	expect.Error(t, "of the rows with a label: partition: client 1 has no train row: must have at least 1")(err)
+	expect.Error(t, "of the rows with a label: partition: client 1 has no train row: must have at least 1")(fedkit.New(masked(false), partition.Given{{Train: []int{0, 1}, Test: []int{0}}, {Train: []int{3}, Test: []int{2}}}, model.MLP(8)))
 }
 
 // A server may hold rows without labels, for an objective of its own.

@@ -16,7 +16,6 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/internal/rows"
-	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 )
@@ -344,21 +343,6 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 				"%d workers: parameter %d is %v, with one worker %v", workers, i, v[i], first[i])
 		}
 	}
-}
-
-func TestUnequalClientsDoNotRecompile(t *testing.T) {
-	fed, o := toy(t, 3, 17, 8, 1, 12, 5, 9, 2)
-	job := Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: randomMatrix(5, 1, o.Dim())}
-	job.Clients = []int{0, 1, 2}
-	solve(t, fed, 1, job, 1, 1)
-	before := xla.Compilations()
-	for round, clients := range [][]int{{3, 4, 5}, {7, 1, 0}, {6, 3, 7}} {
-		job.Clients = clients
-		job.Local.LR /= 2
-		solve(t, fed, 1, job, uint64(round), round)
-	}
-	n := xla.Compilations() - before
-	expect.That(t, n == 0, "%d programs were compiled after the first round, want 0", n)
 }
 
 func TestEvaluation(t *testing.T) {

@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -156,8 +155,7 @@ func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve 
 // refused checks that a federation of one client with this model is refused.
 func refused(t *testing.T, d *datasets.Dataset, m fedkit.Model, want string) {
 	t.Helper()
-	_, err := fedkit.New(d, partition.IID{Clients: 1}, m)
-	expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
+	expect.Invalid(t, want)(fedkit.New(d, partition.IID{Clients: 1}, m))
 }
 
 // One full-batch step of the dense models matches the oracle.

@@ -378,8 +378,7 @@ func onBetween(h Hours, from, to float64) (s float64) {
 func TestAlternate(t *testing.T) {
 	for _, phase := range []float64{0, 1, 6.9, 7, 7.1, 9.5} {
 		h := alternate(3, 7, phase)
-		err := h.Check()
-		expect.That(t, err == nil, "%v", err)
+		expect.Outcome(t, "")(h.Check())
 		on := onBetween(h, 20, 30)
 		expect.That(t, math.Abs(on-3) <= 1e-9 && h.Next(phase) == phase && (h.Finish(phase, 3) == phase+3 || math.Abs(h.Finish(phase, 3)-phase-3) <= 1e-9),
 			"phase %v: %v: on for %v in 10 s, want 3", phase, h, on)

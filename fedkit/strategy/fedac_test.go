@@ -43,14 +43,6 @@ func membersOf(w [][]float64, labels []int, k int) (in [][]float64) {
 	return in
 }
 
-// spread is the sum of squared distances to the mean.
-func spread(rows [][]float64) (sum float64) {
-	for _, w := range rows {
-		sum += math.Pow(floats.Distance(w, meanOf(rows, nil, nil), 2), 2)
-	}
-	return sum
-}
-
 // sameGroups says whether two labelings differ in names only.
 func sameGroups(a, b []int) bool {
 	for i := range a {
@@ -104,8 +96,11 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			for j := range k {
 				inter += math.Pow(floats.Distance(centers[c], centers[j], 2), 2) / float64(k-1)
 			}
-			in := membersOf(w, labels, c)
-			g = append(g, spread(in)/float64(len(in))/inter)
+			spread, in := 0.0, membersOf(w, labels, c)
+			for _, w := range in {
+				spread += math.Pow(floats.Distance(w, centers[c], 2), 2) / float64(len(in))
+			}
+			g = append(g, spread/inter)
 		}
 		return g
 	}

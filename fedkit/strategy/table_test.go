@@ -84,8 +84,7 @@ func TestEveryStrategy(t *testing.T) {
 			case *strategy.FedClust, *strategy.FeSEM:
 				suite.Warmup = 8 // every client has a cluster
 			}
-			err := suite.Test(s)
-			expect.That(t, err == nil, "%v", err)
+			expect.Outcome(t, "")(suite.Test(s))
 		})
 	}
 }

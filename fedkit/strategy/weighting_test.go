@@ -58,8 +58,7 @@ func TestWeightings(t *testing.T) {
 		}
 		outcome := func(fed *fedkit.Federation, by strategy.Weighting) []byte {
 			s := weighted(s, by)
-			b, err := fedtest.Outcome(s, run(t, on(fed, s), s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 5}))
-			expect.OK(t, err)
+			b := expect.Value(fedtest.Outcome(s, run(t, on(fed, s), s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 5})))(t)
 			return b
 		}
 		usual, equal, examples := outcome(different, nil), outcome(different, strategy.Equal{}), outcome(different, strategy.ByExamples{})
@@ -102,25 +101,6 @@ func TestWeightsThatAreRefused(t *testing.T) {
 	}
 }
 
-// One round of FedAvg in float64, with weights from a function. An Aggregator gets the weights.
-func TestWeightedMean(t *testing.T) {
-	fed, p, got := quadratic(t, uneven...), []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
-	x, err := fed.Models(1, 5)
-	expect.OK(t, err)
-	u, err := fed.Train(context.Background(), fedkit.Job{Clients: []int{0, 1, 2, 3, 4, 5}, Start: x, Local: standard}, 5)
-	expect.OK(t, err)
-	mean := make([]float64, 5)
-	for i, w := range host(t, u.Models) {
-		floats.AddScaled(mean, p[i]/6.75, w)
-	}
-	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return p[s.Client] }),
-		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
-	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 5})
-	if x := host(t, s.State.X)[0]; !agree(x, mean) || !slices.Equal(got, p) {
-		t.Errorf("x is %v with weights %v, want %v with %v", x, got, mean, p)
-	}
-}
-
 // SCAFFOLD's c stays the weighted mean of all c_i, whoever takes part.
 func TestWeightedControlVariates(t *testing.T) {
 	s := &strategy.SCAFFOLD{Fraction: 0.5, Weighting: strategy.ByExamples{}, Local: standard}
@@ -131,4 +111,16 @@ func TestWeightedControlVariates(t *testing.T) {
 	}
 	c := host(t, s.State.C)[0]
 	expect.That(t, agree(c, mean), "c is %v, want %v", c, mean)
+}
+
+// An Aggregator gets the weights, those of a function too.
+func TestAggregatorsGetTheWeights(t *testing.T) {
+	p, got := []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
+	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return p[s.Client] }),
+		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
+	run(t, quadratic(t, uneven...), s, fedkit.Options{Rounds: 1, Seed: 5})
+	expect.That(t, slices.Equal(got, p), "weights %v, want %v", got, p)
+	other := &strategy.FedAvg{Local: standard, Weighting: s.Weighting}
+	run(t, quadratic(t, uneven...), other, fedkit.Options{Rounds: 1, Seed: 5})
+	sameRows(t, other.X, host(t, s.X), "x without an aggregator")
 }
