@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
@@ -82,7 +82,7 @@ func selected(h *fedkit.History) (all [][]int) {
 
 var labels = []int{0, 1, 1, -1, 2, 0, 0, 1, 0}
 
-// rules has one of each kind, for 9 clients.
+// rules has one of each kind, for 6 clients.
 var rules = map[string]fedkit.Selector{
 	"random":        selection.Random{},
 	"diversity":     selection.Diversity{},
@@ -91,74 +91,28 @@ var rules = map[string]fedkit.Selector{
 	"explore":       selection.Explore{},
 	"dissimilarity": selection.Explore{Rate: 0.3, Then: selection.Hybrid{By: selection.Dissimilarity}},
 	"annealed":      selection.Explore{Then: selection.Annealed{Rounds: 10, Then: selection.Hybrid{HighRatio: 0.7}}},
-	"by cluster":    selection.ByCluster{Labels: labels},
-	"bandwidth":     selection.Fair{Wait: 4, Then: selection.Bandwidth{Seconds: []float64{3, 1, 4, 1, 5, 9, 2, 6, 5}}},
-	"fair":          selection.Fair{Wait: 3, Quota: 0.5, Then: selection.Explore{Then: selection.Diversity{}}},
+	"by cluster":    selection.ByCluster{Labels: []int{0, 1, 1, -1, 2, 0}},
+	"bandwidth":     selection.Fair{Wait: 8, Then: selection.Bandwidth{Seconds: []float64{3, 1, 4, 1, 5, 9}}},
+	"fair":          selection.Fair{Wait: 6, Then: selection.Explore{Then: selection.Diversity{}}},
 }
 
-// Every rule chooses n different clients, the same ones for any number of workers and after a resume, but not the same
-// ones in every round.
+// Every rule is held to what users' selectors are, on devices that are off at times too. It chooses others from round to round and with
+// another seed, and in an asynchronous round among those that are on and idle: who else is chosen is an error.
 func TestEveryRule(t *testing.T) {
-	fed := federation(t, 9)
+	fed := federation(t, 6)
+	timed := expect.Value(fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
 	for name, rule := range rules {
-		for n := 1; n <= 9; n += 2 {
-			if f, ok := rule.(selection.Fair); ok && (9 > n*(f.Wait+1) || f.Quota > 0 && 9*f.Quota < float64(n)) {
-				continue
-			}
-			o := fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n)}
-			sized := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
-				sorted := slices.Clone(chosen)
-				slices.Sort(sorted)
-				expect.That(t, len(chosen) == n && len(slices.Compact(sorted)) == n,
-					"%s, round %d: chose %v, want %d different clients", name, r.T, chosen, n)
-			}}
-			want := selected(run(t, fed, sized, n, o))
-			o.Concurrency = 3
-			if got := selected(run(t, fed, rule, n, o)); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: 3 workers choose %v, the default number chooses %v", name, got, want)
-			}
-			if n == 9 {
-				continue
-			}
-			same := !slices.ContainsFunc(want, func(s []int) bool { return !slices.Equal(s, want[0]) })
-			expect.That(t, !same, "%s: the same %d clients in every round", name, n)
-			o.Seed++
-			if got := selected(run(t, fed, rule, n, o)); name != "bandwidth" && reflect.DeepEqual(got, want) {
-				t.Errorf("%s: another seed chooses the same clients", name)
-			}
-
-			o = fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n), Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
-			for h, err := range fedkit.Rounds(context.Background(), fed, fedavg(fed, rule, n), o) {
-				expect.OK(t, err)
-				if len(h.Rounds) == 7 {
-					break
-				}
-			}
-			h := expect.Value(fedkit.Run(context.Background(), fed, fedavg(fed, rule, n), o))(t)
-			got := selected(h)
-			expect.That(t, reflect.DeepEqual(got, want), "%s: resumed, it chooses %v, want %v", name, got, want)
-		}
-	}
-}
-
-// With devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
-// that are idle, too: who else is chosen is an error.
-func TestEveryRuleOnDevices(t *testing.T) {
-	fed := expect.Value(federation(t, 9).WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
-	o := fedkit.Options{Rounds: 30, EvalEvery: 30}
-	for name, rule := range rules {
-		on := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
-			for _, c := range chosen {
-				expect.That(t, slices.Contains(r.Candidates(), c), "%s, round %d: client %d is off", name, r.T, c)
-			}
-		}}
-		run(t, fed, on, 3, o)
+		expect.OK(t, fedtest.TestSelector(rule))
+		all := selected(run(t, fed, rule, 3, fedkit.Options{Rounds: 12, Seed: 1}))
+		expect.That(t, slices.ContainsFunc(all, func(s []int) bool { return !slices.Equal(s, all[0]) }), "%s: the same clients in every round", name)
+		other := selected(run(t, fed, rule, 3, fedkit.Options{Rounds: 12, Seed: 2}))
+		expect.That(t, name == "bandwidth" || !reflect.DeepEqual(other, all), "%s: another seed chooses the same clients", name)
 		if _, ok := rule.(selection.Fair); ok { // its bounds are for synchronous rounds
 			continue
 		}
-		if _, err := fedkit.Run(context.Background(), fed, &strategy.FedBuff{Concurrency: 4, K: 2, Selector: on, Local: fedkit.Local{Batch: 4, LR: 0.05}}, o); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		s := &strategy.FedBuff{Concurrency: 4, K: 2, Selector: rule, Local: fedkit.Local{Batch: 4, LR: 0.05}}
+		_, err := fedkit.Run(context.Background(), timed, s, fedkit.Options{Rounds: 30, EvalEvery: 30})
+		expect.That(t, err == nil, "%s: %v", name, err)
 	}
 }
 
