@@ -465,4 +465,3 @@ func TestRunningValues(t *testing.T) {
 		}
 	}
 }
-
