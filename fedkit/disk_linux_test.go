@@ -52,12 +52,11 @@ func onSmallDisk(t *testing.T, dir string) {
 	want := expect.Value(Run(context.Background(), fed, straight, Options{Rounds: 60}))(t)
 	o := Options{Rounds: 60, Checkpoint: filepath.Join(dir, "c"), History: filepath.Join(dir, "h")}
 	full, err := Run(context.Background(), fed, trained(), o)
-	if !errors.Is(err, syscall.ENOSPC) || len(full.Rounds) < 5 || len(full.Rounds) == 60 || !strings.Contains(err.Error(), fmt.Sprintf("round %d: ", len(full.Rounds))) {
-		t.Fatalf("a full disk: %v after %d rounds", err, len(full.Rounds))
-	}
-	if back, err := Load(o.History); err != nil || len(back.Rounds) < len(full.Rounds)-1 || !reflect.DeepEqual(back.Rounds, full.Rounds[:len(back.Rounds)]) {
-		t.Errorf("its history has %d of %d rounds, %v", len(back.Rounds), len(full.Rounds), err)
-	}
+	expect.Must(t, errors.Is(err, syscall.ENOSPC) && len(full.Rounds) >= 5 && len(full.Rounds) != 60 && strings.Contains(err.Error(), fmt.Sprintf("round %d: ", len(full.Rounds))),
+		"a full disk: %v after %d rounds", err, len(full.Rounds))
+	back, err := Load(o.History)
+	expect.That(t, err == nil && len(back.Rounds) >= len(full.Rounds)-1 && reflect.DeepEqual(back.Rounds, full.Rounds[:len(back.Rounds)]),
+		"its history has %d of %d rounds, %v", len(back.Rounds), len(full.Rounds), err)
 	mount(syscall.MS_REMOUNT|syscall.MS_RDONLY, "48k")
 	if _, err := Run(context.Background(), fed, trained(), o); !errors.Is(err, ErrInvalid) || !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "must be a file that can be written") {
 		t.Errorf("a disk that is read only: %v", err)
@@ -72,7 +71,6 @@ func onSmallDisk(t *testing.T, dir string) {
 		}
 	}
 	// How many of the rounds are in the checkpoint depends on how fast the disk was.
-	if first == 0 || !bytes.Equal(bytesOf(t, straight.State, want), bytesOf(t, again.State, last)) {
-		t.Errorf("with room, a run that had %d rounds goes on with round %d, to other bytes", len(full.Rounds), first)
-	}
+	expect.That(t, first != 0 && bytes.Equal(bytesOf(t, straight.State, want), bytesOf(t, again.State, last)),
+		"with room, a run that had %d rounds goes on with round %d, to other bytes", len(full.Rounds), first)
 }

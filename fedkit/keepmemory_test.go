@@ -48,9 +48,9 @@ func TestKeptMemoryGoesOn(t *testing.T) {
 			h, err := Run(context.Background(), fed, s, o)
 			expect.OK(t, err)
 			width := 4 * int64(fed.Task.Dim()*len(sizes))
-			if want := width * int64(1+by.Slots()); s.Local.KeepMemory && h.Last().StateBytes != want+8*int64(min(1, by.Slots())*len(sizes)) {
-				t.Errorf("%T: %d bytes are kept, want models and memory, %d, and the steps", by, h.Last().StateBytes, want)
-			}
+			want := width * int64(1+by.Slots())
+			expect.That(t, !s.Local.KeepMemory || h.Last().StateBytes == want+8*int64(min(1, by.Slots())*len(sizes)),
+				"%T: %d bytes are kept, want models and memory, %d, and the steps", by, h.Last().StateBytes, want)
 			return expect.Value(s.State.W.Host())(t)
 		}
 		want := models(&alone{Steps: thrice, Local: l}, Options{Rounds: 1})
@@ -62,14 +62,11 @@ func TestKeptMemoryGoesOn(t *testing.T) {
 		o.Rounds = 3
 		resumed, apart := models(&alone{Steps: steps, Local: l}, o), 0.0
 		for j := range want {
-			if math.Abs(float64(kept[j]-want[j])) > 2e-6*(1+math.Abs(float64(want[j]))) || resumed[j] != kept[j] {
-				t.Fatalf("%T, value %d: %v in one round, %v in three, %v resumed", by, j, want[j], kept[j], resumed[j])
-			}
+			expect.Must(t, math.Abs(float64(kept[j]-want[j])) <= 2e-6*(1+math.Abs(float64(want[j]))) && resumed[j] == kept[j],
+				"%T, value %d: %v in one round, %v in three, %v resumed", by, j, want[j], kept[j], resumed[j])
 			apart = max(apart, math.Abs(float64(reset[j]-kept[j])))
 		}
-		if (apart > 1e-4) != (by != SGD{}) {
-			t.Errorf("%T: an empty memory in every round changes parameters by at most %v", by, apart)
-		}
+		expect.That(t, (apart > 1e-4) == (by != SGD{}), "%T: an empty memory in every round changes parameters by at most %v", by, apart)
 	}
 }
 
@@ -85,9 +82,7 @@ func TestMemoryIsEmptyBeforeTheFirstRound(t *testing.T) {
 	}
 	kept := first(true) // another program: rounding differs
 	for j, v := range first(false) {
-		if math.Abs(float64(kept[j]-v)) > 1e-6*(1+math.Abs(float64(v))) {
-			t.Fatalf("value %d: %v with, %v without kept memory", j, kept[j], v)
-		}
+		expect.Must(t, math.Abs(float64(kept[j]-v)) <= 1e-6*(1+math.Abs(float64(v))), "value %d: %v with, %v without kept memory", j, kept[j], v)
 	}
 }
 
@@ -127,9 +122,7 @@ func TestKeptAdamInFloat64(t *testing.T) {
 		x = mean
 	}
 	for j, got := range rowsOf(t, s.State.X)[0] {
-		if math.Abs(got-x[j]) > 2e-5*(1+math.Abs(x[j])) {
-			t.Errorf("value %d: %v, want %v", j, got, x[j])
-		}
+		expect.That(t, math.Abs(got-x[j]) <= 2e-5*(1+math.Abs(x[j])), "value %d: %v, want %v", j, got, x[j])
 	}
 }
 

@@ -56,9 +56,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	}
 	machine(t, 2900)
 	expect.Error(t, "examples = 123: must be at most 120")(Run(context.Background(), fed, &mean{}, Options{Rounds: 1}))
-	if fed.lazy.Engine != nil {
-		t.Error("the data was put on the device")
-	}
+	expect.That(t, fed.lazy.Engine == nil, "the data was put on the device")
 }
 
 // What is advised fits, and no more: models of 39 parameters before and after a round, twice if clients return their own, beside a
@@ -163,14 +161,10 @@ func TestFederationsAreGivenBack(t *testing.T) {
 		run(6 + i)
 		most = max(most, pjrt.BuffersAlive()-buffers)
 	}
-	if n := xla.Compilations() - before; n != 0 {
-		t.Errorf("%d compilations for federations of a known shape, want 0", n)
-	}
-	if most > 20*each {
-		t.Errorf("%d buffers were on the device at once, %d for each federation", most, each)
-	}
+	n := xla.Compilations() - before
+	expect.That(t, n == 0, "%d compilations for federations of a known shape, want 0", n)
+	expect.That(t, most <= 20*each, "%d buffers were on the device at once, %d for each federation", most, each)
 	memory.Settle()
-	if left := pjrt.BuffersAlive() - buffers; left > each {
-		t.Errorf("%d buffers are left of 31 federations, %d for each", left, each)
-	}
+	left := pjrt.BuffersAlive() - buffers
+	expect.That(t, left <= each, "%d buffers are left of 31 federations, %d for each", left, each)
 }

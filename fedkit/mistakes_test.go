@@ -47,10 +47,7 @@ func (s *clumsy) in(method string, r *fedkit.Round) error {
 	return s.do(s, r) // @do
 }
 
-func (s *clumsy) Start(r *fedkit.Round) error {
-	s.State.X = r.Models(1)
-	return s.in("Start", r)
-}
+func (s *clumsy) Start(r *fedkit.Round) error { s.State.X = r.Models(1); return s.in("Start", r) }
 
 func (s *clumsy) Round(r *fedkit.Round) error {
 	r.Train(fedkit.Job{Clients: r.Select(nil, 0), Start: s.State.X, Local: fedkit.Local{Batch: 4, LR: 0.1}})
@@ -150,15 +147,11 @@ func TestMistakesAreFound(t *testing.T) {
 		{"Round", func(s *clumsy, r *fedkit.Round) error { r.Fed = nil; r.AllClients(); return nil }, `^fedkit: clumsy: round 1: .*invalid: Round\.Fed`},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, &clumsy{fails: c.fails, do: c.do}, fedkit.Options{Rounds: 1})
-		if err == nil || !regexp.MustCompile(lines(c.want)).MatchString(err.Error()) {
-			t.Errorf("error %v\nwant %s", err, c.want)
-		}
-		if want := strings.Contains(c.want, "file already"); errors.Is(err, fs.ErrExist) != want {
-			t.Errorf("%v is %v: %v, want %v", err, fs.ErrExist, !want, want)
-		}
+		expect.That(t, err != nil && regexp.MustCompile(lines(c.want)).MatchString(err.Error()), "error %v\nwant %s", err, c.want)
+		want := strings.Contains(c.want, "file already")
+		expect.That(t, errors.Is(err, fs.ErrExist) == want, "%v is %v: %v, want %v", err, fs.ErrExist, !want, want)
 	}
 	_, err := fedkit.Run(context.Background(), fed, &clumsy{Part: part{fs.ErrExist}}, fedkit.Options{Rounds: 1})
-	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), lines("panic while checking options: file already exists\n\tfedkit_test.part.Check mistakes_test.go:@check")) {
-		t.Errorf("error %v, want one from Check", err)
-	}
+	expect.That(t, errors.Is(err, fs.ErrExist) && strings.Contains(err.Error(), lines("panic while checking options: file already exists\n\tfedkit_test.part.Check mistakes_test.go:@check")),
+		"error %v, want one from Check", err)
 }

@@ -20,10 +20,7 @@ type mean struct {
 	State  struct{ X *Matrix }
 }
 
-func (s *mean) Start(r *Round) error {
-	s.State.X = r.Models(1)
-	return r.Err()
-}
+func (s *mean) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
 
 func (s *mean) Round(r *Round) error {
 	job := Job{Clients: r.Select(nil, 0), Start: s.State.X, Local: s.Local}
@@ -42,32 +39,22 @@ func TestRunRecords(t *testing.T) {
 	w := &watch{}
 	s := &mean{Local: Local{Batch: 4, LR: 0.1, Epochs: 2}}
 	h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 5, EvalEvery: 2, Seed: 3, Watch: w}))(t)
-	if h.Name != "mean" || h.Data != "toy" || h.Clients != 3 || h.Params != fed.Task.Dim() || h.Seed != 3 {
-		t.Errorf("header %+v", h)
-	}
-	if h.Config.String() != "fedkit.mean{Local: {Batch: 4, Epochs: 2, LR: 0.1}}" {
-		t.Errorf("configuration %q", h.Config)
-	}
-	if len(h.Rounds) != 5 || w.rounds != 5 || w.done != 1 {
-		t.Fatalf("%d records, %d times watched, %d times done; want 5, 5, 1", len(h.Rounds), w.rounds, w.done)
-	}
+	expect.That(t, h.Name == "mean" && h.Data == "toy" && h.Clients == 3 && h.Params == fed.Task.Dim() && h.Seed == 3, "header %+v", h)
+	expect.That(t, h.Config.String() == "fedkit.mean{Local: {Batch: 4, Epochs: 2, LR: 0.1}}", "configuration %q", h.Config)
+	expect.Must(t, len(h.Rounds) == 5 && w.rounds == 5 && w.done == 1,
+		"%d records, %d times watched, %d times done; want 5, 5, 1", len(h.Rounds), w.rounds, w.done)
 	for i, r := range h.Rounds {
 		evaluated := (i+1)%2 == 0 || i == 4
-		if r.Round != i+1 || len(r.Results) != 3 || r.Results[1].Steps != 6 || (r.Global != nil) != evaluated || (r.Scores != nil) != evaluated {
-			t.Errorf("record %d: %+v", i, r)
-		}
-		if want := int64(3 * 4 * fed.Task.Dim()); r.BytesDown != want || r.BytesUp != want {
-			t.Errorf("record %d: %d bytes down, %d up, want %d", i, r.BytesDown, r.BytesUp, want)
-		}
+		expect.That(t, r.Round == i+1 && len(r.Results) == 3 && r.Results[1].Steps == 6 && (r.Global != nil) == evaluated && (r.Scores != nil) == evaluated,
+			"record %d: %+v", i, r)
+		want := int64(3 * 4 * fed.Task.Dim())
+		expect.That(t, r.BytesDown == want && r.BytesUp == want, "record %d: %d bytes down, %d up, want %d", i, r.BytesDown, r.BytesUp, want)
 	}
 	last := h.Last()
-	if n := last.Scores[0].Examples; n != 1 {
-		t.Errorf("client 0 was marked on %d examples, want 1", n)
-	}
+	expect.That(t, last.Scores[0].Examples == 1, "client 0 was marked on %d examples, want 1", last.Scores[0].Examples)
 	// The clients' test rows make up the whole test part here, so both figures must agree.
-	if math.Abs(float64(last.Mean().Loss-last.Global.Loss)) > 1e-6 {
-		t.Errorf("mean client loss %v, global loss %v", last.Mean().Loss, last.Global.Loss)
-	}
+	expect.That(t, math.Abs(float64(last.Mean().Loss-last.Global.Loss)) <= 1e-6,
+		"mean client loss %v, global loss %v", last.Mean().Loss, last.Global.Loss)
 }
 
 type watch struct {
@@ -88,12 +75,9 @@ func TestCancelKeepsWhatHappened(t *testing.T) {
 	}}
 	w := &watch{}
 	h, err := Run(ctx, fed, s, Options{Rounds: 10, Watch: w})
-	if !errors.Is(err, context.Canceled) || !errors.Is(w.err, context.Canceled) {
-		t.Errorf("error %v, watcher's %v, want %v", err, w.err, context.Canceled)
-	}
-	if h == nil || len(h.Rounds) != 2 {
-		t.Errorf("history %v, want 2 rounds", h)
-	}
+	expect.That(t, errors.Is(err, context.Canceled) && errors.Is(w.err, context.Canceled),
+		"error %v, watcher's %v, want %v", err, w.err, context.Canceled)
+	expect.That(t, h != nil && len(h.Rounds) == 2, "history %v, want 2 rounds", h)
 }
 
 func TestBreakOutOfRounds(t *testing.T) {
@@ -158,9 +142,8 @@ func TestStopAtRule(t *testing.T) {
 					t.Errorf("%+v ends at a round that is not evaluated", stop)
 				}
 			}
-			if last != c.round || got != why {
-				t.Errorf("%+v, validated %v: ends in round %d: %q; want %d: %q", stop, validated, last, got, c.round, why)
-			}
+			expect.That(t, last == c.round && got == why,
+				"%+v, validated %v: ends in round %d: %q; want %d: %q", stop, validated, last, got, c.round, why)
 		}
 	}
 }
@@ -183,12 +166,10 @@ func TestNotFinite(t *testing.T) {
 		t.Errorf("error %v, %d rounds are kept; want %v and 1", err, len(h.Rounds), ErrNotFinite)
 	}
 	h = expect.Value(Run(context.Background(), fed, s, Options{Rounds: 3, NotFinite: Skip}))(t)
-	if r := h.Rounds[1]; len(r.Results) != 3 || r.Results[0].Skipped || !r.Results[1].Skipped || r.Results[2].Skipped {
-		t.Errorf("record %+v, want client 1 skipped", r)
-	}
-	if math.IsNaN(float64(h.Last().Global.Loss)) {
-		t.Error("the skipped client reached the model")
-	}
+	r := h.Rounds[1]
+	expect.That(t, len(r.Results) == 3 && !r.Results[0].Skipped && r.Results[1].Skipped && !r.Results[2].Skipped,
+		"record %+v, want client 1 skipped", r)
+	expect.That(t, !math.IsNaN(float64(h.Last().Global.Loss)), "the skipped client reached the model")
 	all := &mean{Local: Local{Batch: 4, LR: 1e38, Steps: 9}}
 	if _, err = Run(context.Background(), fed, all, Options{Rounds: 3, NotFinite: Skip}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("error %v where every client diverged, want %v", err, ErrNotFinite)
@@ -196,10 +177,7 @@ func TestNotFinite(t *testing.T) {
 }
 
 // firstLine leaves out where a panic was.
-func firstLine(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
-}
+func firstLine(err error) string { text, _, _ := strings.Cut(err.Error(), "\n"); return text }
 
 func TestRunsThatCannotStart(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
@@ -218,9 +196,7 @@ func TestRunsThatCannotStart(t *testing.T) {
 		{fed, &mean{}, Options{Rounds: 1, NotFinite: 7}, "fedkit: mean: invalid: Options.NotFinite = 7: must be fedkit.Stop or fedkit.Skip"},
 	} {
 		h, err := Run(context.Background(), c.fed, c.s, c.o)
-		if h != nil || err == nil || err.Error() != c.want {
-			t.Errorf("%v, error %v\nwant %s", h, err, c.want)
-		}
+		expect.That(t, h == nil && err != nil && err.Error() == c.want, "%v, error %v\nwant %s", h, err, c.want)
 	}
 }
 
@@ -248,9 +224,7 @@ func TestChecksOfEveryKind(t *testing.T) {
 func TestConfigurationThatPanics(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	h, err := Run(context.Background(), fed, &odd{Rate: mute(1)}, Options{Rounds: 1})
-	if h != nil || err == nil || firstLine(err) != "fedkit: panic: not a word" {
-		t.Errorf("%v, error %v", h, err)
-	}
+	expect.That(t, h == nil && err != nil && firstLine(err) == "fedkit: panic: not a word", "%v, error %v", h, err)
 }
 
 type odd struct {

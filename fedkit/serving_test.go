@@ -48,9 +48,9 @@ func TestClustersOfEveryRound(t *testing.T) {
 		if i+1 >= 3 {
 			want[2] = 1
 		}
-		if evaluated := (i+1)%2 == 0 || i == 6; !reflect.DeepEqual(r.Clusters, want) || (r.Scores != nil) != evaluated {
-			t.Errorf("round %d: clusters %v, scores %v; want %v, scores: %v", i+1, r.Clusters, r.Scores, want, evaluated)
-		}
+		evaluated := (i+1)%2 == 0 || i == 6
+		expect.That(t, reflect.DeepEqual(r.Clusters, want) && (r.Scores != nil) == evaluated,
+			"round %d: clusters %v, scores %v; want %v, scores: %v", i+1, r.Clusters, r.Scores, want, evaluated)
 	}
 	for every, want := range map[int]int{1: 7, 4: 3} { // evaluations, and once at the start to see that there are no clusters
 		calls := 0
@@ -95,12 +95,9 @@ func TestServingByLoss(t *testing.T) {
 	}
 	got, want := run(&chooses{ByLoss: true}), run(&chooses{})
 	a, b := got.Last(), want.Last()
-	if !reflect.DeepEqual(a.Clusters, b.Clusters) || !reflect.DeepEqual(a.Scores, b.Scores) || fmt.Sprint(a.Clusters) == "[0 0 0 0 0]" || a.BytesDown != 0 {
-		t.Errorf("%+v\nwant %+v", a, b)
-	}
-	if got.Rounds[0].Clusters != nil {
-		t.Errorf("round 1 was not evaluated, but has clusters %v", got.Rounds[0].Clusters)
-	}
+	expect.That(t, reflect.DeepEqual(a.Clusters, b.Clusters) && reflect.DeepEqual(a.Scores, b.Scores) && fmt.Sprint(a.Clusters) != "[0 0 0 0 0]" && a.BytesDown == 0,
+		"%+v\nwant %+v", a, b)
+	expect.That(t, got.Rounds[0].Clusters == nil, "round 1 was not evaluated, but has clusters %v", got.Rounds[0].Clusters)
 }
 
 func TestServingCheck(t *testing.T) {
@@ -154,11 +151,8 @@ func TestRecordsTellPersonalModels(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
 	for want, s := range map[bool]Strategy{false: &mean{}, true: &ownModels{}} {
 		h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 2, EvalEvery: 2}))(t)
-		if r := h.Rounds[0]; r.Personal {
-			t.Errorf("%s: personal scores in a round that was not evaluated", h.Name)
-		}
-		if r := h.Rounds[1]; r.Personal != want || r.Global == nil || r.Scores == nil {
-			t.Errorf("%s: %+v, want Personal = %v", h.Name, r, want)
-		}
+		expect.That(t, !h.Rounds[0].Personal, "%s: personal scores in a round that was not evaluated", h.Name)
+		r := h.Rounds[1]
+		expect.That(t, r.Personal == want && r.Global != nil && r.Scores != nil, "%s: %+v, want Personal = %v", h.Name, r, want)
 	}
 }

@@ -64,18 +64,14 @@ func TestNothingElseMovesRunningValues(t *testing.T) {
 			if name == "frozen" {
 				steps, examples = 10, 20
 			}
-			if w[1] != steps || w[2] != examples {
-				t.Errorf("%s: client %d has seen %v steps and %v examples, want %v and %v", name, i, w[1], w[2], steps, examples)
-			}
-			if w[0] == 1 || w[3] == 1 && name != "no memory" {
-				t.Errorf("%s: client %d did not train: %v", name, i, w)
-			}
+			expect.That(t, w[1] == steps && w[2] == examples,
+				"%s: client %d has seen %v steps and %v examples, want %v and %v", name, i, w[1], w[2], steps, examples)
+			expect.That(t, w[0] != 1 && (w[3] != 1 || name == "no memory"), "%s: client %d did not train: %v", name, i, w)
 		}
 	}
 	u := expect.Value(fed.Train(context.Background(), Job{Clients: sequence(len(sizes)), Start: start, Local: Local{Batch: FullBatch, LR: 0.01}}, 1))(t)
-	if mean := rowsOf(t, u.Models.Mean(nil))[0]; mean[1] != 11 {
-		t.Errorf("the mean of the steps is %v, want 11", mean[1])
-	}
+	mean := rowsOf(t, u.Models.Mean(nil))[0]
+	expect.That(t, mean[1] == 11, "the mean of the steps is %v, want 11", mean[1])
 }
 
 // Mistakes are found when the federation is made, and named; what counts rows that only fill a batch, when it first trains.

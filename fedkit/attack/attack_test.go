@@ -21,6 +21,7 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
 )
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
@@ -68,9 +69,7 @@ func TestWhatArrives(t *testing.T) {
 	x := start(t, fed, 4)
 	honest := arrivals(t, fed, 1, 1, 4)
 	attackers, err := attack.Attackers(10, 0.3, 7)
-	if err != nil || len(attackers) != 3 {
-		t.Fatalf("attackers %v, %v", attackers, err)
-	}
+	expect.Must(t, err == nil && len(attackers) == 3, "attackers %v, %v", attackers, err)
 	for _, c := range []struct {
 		a      attack.Attack
 		factor float64
@@ -78,16 +77,13 @@ func TestWhatArrives(t *testing.T) {
 		sent := arrivals(t, on(t, fed, 0.3, c.a, 7), 1, 1, 4)
 		for i := range sent {
 			if !slices.Contains(attackers, i) {
-				if !slices.Equal(sent[i], honest[i]) {
-					t.Errorf("%v: what client %d sent did not arrive unchanged", c.a, i)
-				}
+				expect.That(t, slices.Equal(sent[i], honest[i]), "%v: what client %d sent did not arrive unchanged", c.a, i)
 				continue
 			}
 			for j := range sent[i] {
 				want := float64(x[j]) + c.factor*float64(honest[i][j]-x[j])
-				if math.Abs(float64(sent[i][j])-want) > 1e-6*(1+math.Abs(want)) {
-					t.Fatalf("%v: parameter %d of client %d is %v, want %v", c.a, j, i, sent[i][j], want)
-				}
+				expect.Must(t, math.Abs(float64(sent[i][j])-want) <= 1e-6*(1+math.Abs(want)),
+					"%v: parameter %d of client %d is %v, want %v", c.a, j, i, sent[i][j], want)
 			}
 		}
 	}
@@ -103,12 +99,9 @@ func TestWhatArrives(t *testing.T) {
 			sum, squares = sum+noise[j], squares+noise[j]*noise[j]
 		}
 		d := float64(len(x))
-		if math.Abs(sum/d) > 4*0.2/math.Sqrt(d) || math.Abs(math.Sqrt(squares/d)-0.2) > 4*0.2/math.Sqrt(2*d) {
-			t.Errorf("client %d: noise of mean %v and standard deviation %v, want 0 and 0.2", i, sum/d, math.Sqrt(squares/d))
-		}
-		if slices.Equal(noise, first) {
-			t.Error("two clients have the same noise")
-		}
+		expect.That(t, math.Abs(sum/d) <= 4*0.2/math.Sqrt(d) && math.Abs(math.Sqrt(squares/d)-0.2) <= 4*0.2/math.Sqrt(2*d),
+			"client %d: noise of mean %v and standard deviation %v, want 0 and 0.2", i, sum/d, math.Sqrt(squares/d))
+		expect.That(t, !slices.Equal(noise, first), "two clients have the same noise")
 		first = noise
 	}
 }
@@ -120,12 +113,8 @@ func TestAttacksAreDeterministic(t *testing.T) {
 	b := arrivals(t, fed, 2, 4, 4)
 	c := arrivals(t, fed, 2, 1, 5)
 	for i := range a {
-		if !slices.Equal(a[i], b[i]) {
-			t.Errorf("client %d: 4 workers give different bytes", i)
-		}
-		if slices.Equal(a[i], c[i]) {
-			t.Errorf("client %d: another seed gives the same bytes", i)
-		}
+		expect.That(t, slices.Equal(a[i], b[i]), "client %d: 4 workers give different bytes", i)
+		expect.That(t, !slices.Equal(a[i], c[i]), "client %d: another seed gives the same bytes", i)
 	}
 }
 
@@ -133,18 +122,14 @@ func TestAttackers(t *testing.T) {
 	small, _ := attack.Attackers(100, 0.1, 3)
 	large, _ := attack.Attackers(100, 0.29, 3)
 	other, _ := attack.Attackers(100, 0.29, 4)
-	if len(small) != 10 || len(large) != 29 || !slices.IsSorted(large) || slices.Equal(large, other) {
-		t.Errorf("attackers %v, %v, %v", small, large, other)
-	}
+	expect.That(t, len(small) == 10 && len(large) == 29 && slices.IsSorted(large) && !slices.Equal(large, other),
+		"attackers %v, %v, %v", small, large, other)
 	for _, c := range small {
-		if !slices.Contains(large, c) {
-			t.Errorf("%d is an attacker among 10, but not among 29", c)
-		}
+		expect.That(t, slices.Contains(large, c), "%d is an attacker among 10, but not among 29", c)
 	}
 	for share, n := range map[float64]int{0: 0, 0.19: 1, 0.3: 3, 1: 10} {
-		if got, err := attack.Attackers(10, share, 1); err != nil || len(got) != n {
-			t.Errorf("share %v of 10: %v, %v; want %d", share, got, err, n)
-		}
+		got, err := attack.Attackers(10, share, 1)
+		expect.That(t, err == nil && len(got) == n, "share %v of 10: %v, %v; want %d", share, got, err, n)
 	}
 }
 
@@ -166,22 +151,17 @@ func TestLabels(t *testing.T) {
 				if slices.Contains(attackers, i) {
 					want = c.want(want)
 				}
-				if got := bad.Data.Train.Labels[row]; got != want {
-					t.Fatalf("%v: client %d: label %d became %d, want %d", c.a, i, before[row], got, want)
-				}
+				got := bad.Data.Train.Labels[row]
+				expect.Must(t, got == want, "%v: client %d: label %d became %d, want %d", c.a, i, before[row], got, want)
 			}
 		}
-		if !slices.Equal(bad.Data.Test.Labels, fed.Data.Test.Labels) || !slices.Equal(fed.Data.Train.Labels, before) {
-			t.Errorf("%v changed test labels, or the federation it was given", c.a)
-		}
-		if want := fmt.Sprintf("; %v by clients %v of 10", c.a, attackers); !strings.HasSuffix(bad.Rule, want) {
-			t.Errorf("rule %q does not end in %q", bad.Rule, want)
-		}
+		expect.That(t, slices.Equal(bad.Data.Test.Labels, fed.Data.Test.Labels) && slices.Equal(fed.Data.Train.Labels, before),
+			"%v changed test labels, or the federation it was given", c.a)
+		want := fmt.Sprintf("; %v by clients %v of 10", c.a, attackers)
+		expect.That(t, strings.HasSuffix(bad.Rule, want), "rule %q does not end in %q", bad.Rule, want)
 	}
 	twice := on(t, on(t, fed, 0.2, attack.LabelFlip{}, 5), 0.2, attack.LabelFlip{}, 5)
-	if !slices.Equal(twice.Data.Train.Labels, before) {
-		t.Error("flipping labels twice does not restore them")
-	}
+	expect.That(t, slices.Equal(twice.Data.Train.Labels, before), "flipping labels twice does not restore them")
 }
 
 // With three attackers in ten the mean fails, and the robust rules do not. Nothing compiles after the first round,
@@ -198,9 +178,8 @@ func TestRobustRulesWithstand(t *testing.T) {
 				first = xla.Compilations()
 			}
 		}
-		if n := xla.Compilations() - first; n != 0 {
-			t.Errorf("%s: %d programs were compiled after the first round, want 0", fed.Rule, n)
-		}
+		n := xla.Compilations() - first
+		expect.That(t, n == 0, "%s: %d programs were compiled after the first round, want 0", fed.Rule, n)
 		return last.Accuracy()
 	}
 	want := accuracy(clean, aggregate.Mean{})
@@ -210,9 +189,8 @@ func TestRobustRulesWithstand(t *testing.T) {
 			t.Errorf("%v: the mean has accuracy %v, without attackers %v", a, got, want)
 		}
 		for _, by := range []fedkit.Aggregator{aggregate.Median{}, aggregate.TrimmedMean{Share: 0.34}, aggregate.MultiKrum{}, aggregate.GeometricMedian{}} {
-			if got := accuracy(bad, by); got < want-0.1 {
-				t.Errorf("%v: %T has accuracy %v, the mean without attackers %v", a, by, got, want)
-			}
+			got := accuracy(bad, by)
+			expect.That(t, got >= want-0.1, "%v: %T has accuracy %v, the mean without attackers %v", a, by, got, want)
 		}
 	}
 }
@@ -223,9 +201,8 @@ func TestForgeNaN(t *testing.T) {
 	fed := on(t, digits(t), 0.1, nan, 0)
 	who, _ := attack.Attackers(10, 0.1, 0)
 	_, err := fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: local}, fedkit.Options{Rounds: 1})
-	if want := fmt.Sprintf("client %d returned an update that is not finite", who[0]); !errors.Is(err, fedkit.ErrNotFinite) || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want := fmt.Sprintf("client %d returned an update that is not finite", who[0])
+	expect.That(t, errors.Is(err, fedkit.ErrNotFinite) && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 }
 
 func TestRefused(t *testing.T) {
@@ -253,30 +230,6 @@ func TestRefused(t *testing.T) {
 	expect.Error(t, "data = a line: must be labeled")(attack.Apply(line, 0.5, attack.LabelFlip{}, 0))
 }
 
-// Three of ten clients send their updates backwards and five times too large.
-func ExampleApply() {
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16))
-	if err != nil {
-		panic(err)
-	}
-	bad, err := attack.Apply(fed, 0.3, attack.SignFlip{Scale: 5}, 1)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(bad.Rule)
-	for _, by := range []fedkit.Aggregator{aggregate.Mean{}, aggregate.GeometricMedian{}} {
-		h, err := fedkit.Run(context.Background(), bad, &strategy.FedAvg{Local: local, Aggregator: by}, fedkit.Options{Rounds: 20})
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%T, more than 85%% accurate: %v\n", by, h.Accuracy() > 0.85)
-	}
-	// Output:
-	// 10 clients, IID, seed 1; sign flip × 5 by clients [2 7 8] of 10
-	// aggregate.Mean, more than 85% accurate: false
-	// aggregate.GeometricMedian, more than 85% accurate: true
-}
-
 // What stays on the client cannot be attacked: strategies that communicate nothing are unaffected, and FedRep's body is forged
 // once, as it is sent.
 func TestWhatStaysIsNotAttacked(t *testing.T) {
@@ -293,8 +246,53 @@ func TestWhatStaysIsNotAttacked(t *testing.T) {
 	still := fedkit.Local{Batch: 32, LR: 1e-9}
 	body := float64(64*32 + 32)
 	for _, s := range last(fed, &strategy.FedRep{Local: still}).Results {
-		if sigma := float64(s.Drift) / math.Sqrt(body); math.Abs(sigma-0.1) > 0.01 {
-			t.Errorf("client %d's body has noise of σ = %.3f, want 0.1", s.Client, sigma)
-		}
+		sigma := float64(s.Drift) / math.Sqrt(body)
+		expect.That(t, math.Abs(sigma-0.1) <= 0.01, "client %d's body has noise of σ = %.3f, want 0.1", s.Client, sigma)
 	}
+}
+
+// Three of ten clients send their updates backwards and five times too large. The mean learns nothing; Krum does.
+func ExampleApply() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16)))
+	bad := must.M1(attack.Apply(fed, 0.3, attack.SignFlip{Scale: 5}, 1))
+	for _, by := range []fedkit.Aggregator{aggregate.Mean{}, aggregate.Krum{F: 3}} {
+		avg := &strategy.FedAvg{Aggregator: by, Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}}
+		h := must.M1(fedkit.Run(context.Background(), bad, avg, fedkit.Options{Rounds: 20}))
+		fmt.Printf("%T learns: %v\n", by, h.Accuracy() > 0.8)
+	}
+	// Output:
+	// aggregate.Mean learns: false
+	// aggregate.Krum learns: true
+}
+
+// The seed decides who attacks. A larger share keeps the attackers of a smaller one.
+func ExampleAttackers() {
+	few := must.M1(attack.Attackers(10, 0.1, 1))
+	more := must.M1(attack.Attackers(10, 0.3, 1))
+	fmt.Println(few, more)
+	// Output: [8] [2 7 8]
+}
+
+// A second attack goes on top of the first: with the same seed, the same clients do both.
+func ExampleApply_twice() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(16)))
+	flipped := must.M1(attack.Apply(fed, 0.2, attack.LabelFlip{}, 1))
+	both := must.M1(attack.Apply(flipped, 0.2, attack.Scaled{Factor: 10}, 1))
+	fmt.Println(both.Rule)
+	// Output: 10 clients, IID; label flip by clients [7 8] of 10; update × 10 by clients [7 8] of 10
+}
+
+// A custom attack is a function of the honest updates. Here attackers return what they received: they do no work.
+func ExampleForge() {
+	lazy := attack.Forge{Name: "no work", Send: func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
+		return u.Models.Sub(u.Delta())
+	}}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(16)))
+	bad := must.M1(attack.Apply(fed, 0.5, lazy, 1))
+	accuracy := func(fed *fedkit.Federation) float64 {
+		avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
+		return must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 5})).Accuracy()
+	}
+	fmt.Println(lazy, "slows learning down:", accuracy(bad) < accuracy(fed)-0.05)
+	// Output: no work slows learning down: true
 }

@@ -213,3 +213,60 @@ func ExamplePACFL() {
 	// more than 70 % right: true
 	// 63760 bytes up in the first round, and 48400 in the others
 }
+
+// A model that was trained on upright digits adapts to turned ones, for a sixth of its bytes.
+func ExampleLoRA() {
+	fed := turned(examples.LoRA)
+	for _, rounds := range []int{1, 20} {
+		h := after(rounds, fed, &strategy.FedAvg{Fraction: 0.5, Local: short})
+		fmt.Printf("more than 80 %% right after %d rounds: %v\n", rounds, h.Accuracy() > 0.8)
+	}
+	fmt.Printf("%d bytes of %d travel\n", fed.Task.Bytes(), 4*len(upright()))
+	// Output:
+	// more than 80 % right after 1 rounds: false
+	// more than 80 % right after 20 rounds: true
+	// 3232 bytes of 19240 travel
+}
+
+// The server makes a model for each client, for FedAvg's bytes.
+func ExamplePFedHN() {
+	h := after(40, digits(), &examples.PFedHN{Fraction: 0.5, Local: short})
+	fmt.Println("more than 80 % right:", h.Last().Mean().Accuracy > 0.8, "for", h.Last().BytesUp, "bytes per round")
+	// Output: more than 80 % right: true for 48400 bytes per round
+}
+
+// A client has privacy at a price: ε grows by the round.
+func ExampleDPFedAvg() {
+	h := after(20, digits(), &examples.DPFedAvg{Fraction: 0.5, Clip: 2, Noise: 0.5, Local: short})
+	fmt.Printf("more than 50 %% right: %v, with ε = %.0f\n", h.Accuracy() > 0.5, h.Last().Notes["epsilon"])
+	// Output: more than 50 % right: true, with ε = 63
+}
+
+// A tenth of the values is enough, since what is not sent is kept.
+func ExampleSparse() {
+	h := after(20, digits(), &examples.Sparse{Fraction: 0.5, Keep: 0.1, Local: short})
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7, "for", h.Last().BytesUp, "bytes per round")
+	// Output: more than 70 % right: true for 9680 bytes per round
+}
+
+// Four bits per value: a sign and seven levels.
+func ExampleQSGD() {
+	h := after(20, digits(), &examples.QSGD{Fraction: 0.5, Levels: 7, Local: short})
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7, "for", h.Last().BytesUp, "bytes per round")
+	// Output: more than 70 % right: true for 6050 bytes per round
+}
+
+// FedBN (Li et al., arXiv 2102.07623) is Partial whose personal layers are those of batch normalization; SiloBN (Andreux et al., arXiv
+// 2008.07424) keeps only their statistics personal. Both suit clients whose images differ in brightness.
+func ExamplePartial_fedBN() {
+	cameras := partition.Intensity{Of: partition.IID{Clients: 20}, Gain: []float64{1, 3, 10}}
+	fed := must.M1(fedkit.New(datasets.Digits(), cameras, model.BatchNormMLP(16)))
+	for _, personal := range [][]string{nil, {"bn1/mean", "bn1/variance"}, {"bn1"}} {
+		h := after(20, fed, &examples.Partial{Fraction: 0.5, Personal: personal, Local: short})
+		fmt.Printf("personal: %q, more than 90 %% right: %v, for %d bytes per round\n", personal, h.Last().Mean().Accuracy > 0.9, h.Last().BytesUp)
+	}
+	// Output:
+	// personal: [], more than 90 % right: false, for 50960 bytes per round
+	// personal: ["bn1/mean" "bn1/variance"], more than 90 % right: true, for 49680 bytes per round
+	// personal: ["bn1"], more than 90 % right: true, for 48400 bytes per round
+}

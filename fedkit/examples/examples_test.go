@@ -1,9 +1,8 @@
 package examples_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,15 +14,19 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
@@ -49,9 +52,8 @@ func TestSuite(t *testing.T) {
 		&examples.QSGD{Fraction: 0.5, Local: standard},
 		&examples.PFedHN{Fraction: 0.5, Local: standard},
 	} {
-		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
-			t.Error(err)
-		}
+		err := (fedtest.Suite{Warmup: 3}).Test(s)
+		expect.That(t, err == nil, "%v", err) // by then, a client with the most epochs has taken part
 	}
 }
 
@@ -61,19 +63,24 @@ func TestSuiteOnDigits(t *testing.T) {
 	few := func(m fedkit.Model) *fedkit.Federation {
 		return must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, m))
 	}
-	l := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}
+	l, plain, deep, lora := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}, few(tiny), few(model.MLP(6)), few(examples.LoRA(2, 4, model.BatchNormMLP(6), nil))
 	for _, c := range []struct {
-		model fedkit.Model
-		s     fedkit.Strategy
+		fed *fedkit.Federation
+		s   fedkit.Strategy
 	}{
-		{tiny, &examples.FedLC{Fraction: 0.5, Local: l}},
-		{tiny, &examples.Distill{Fraction: 0.5, Local: l}},
-		{examples.Twin(tiny), &examples.APFL{Fraction: 0.5, Local: l}},
-		{model.CNN(), &examples.Partial{Fraction: 0.5, Local: fedkit.Local{Steps: 2, Batch: 4, LR: 0.1}, Personal: []string{"dense2"}}},
+		{plain, &examples.FedLC{Fraction: 0.5, Local: l}},
+		{plain, &examples.Distill{Fraction: 0.5, Local: l}},
+		{plain, &examples.FedProto{Fraction: 0.5, Local: l}},
+		{withServer(t, plain), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
+		{few(examples.Twin(tiny)), &examples.APFL{Fraction: 0.5, Local: l}},
+		{few(model.CNN()), &examples.Partial{Fraction: 0.5, Local: fedkit.Local{Steps: 2, Batch: 4, LR: 0.1}, Personal: []string{"dense2"}}},
+		{deep, &examples.Fed3R{Fraction: 0.5}},
+		{deep, &examples.FedCOF{Fraction: 0.5}},
+		{lora, &examples.FlexLoRA{Fraction: 0.5, Local: l}},
+		{lora, &examples.FLoRA{Fraction: 0.5, Local: l}},
+		{lora, &examples.HetLoRA{Fraction: 0.5, Local: l, Ranks: examples.Ranks{1, 2, 1, 2}}},
 	} {
-		if err := (fedtest.Suite{Fed: few(c.model)}).Test(c.s); err != nil {
-			t.Error(err)
-		}
+		expect.Outcome(t, "")((fedtest.Suite{Fed: c.fed}).Test(c.s))
 	}
 }
 
@@ -84,7 +91,8 @@ var rivals = sync.OnceValues(func() (plain, twin *fedkit.Federation) {
 	return must.M1(fedkit.New(d, partition.Natural{}, tiny)), must.M1(fedkit.New(d, partition.Natural{}, examples.Twin(tiny)))
 })
 
-// Algorithms that must be the same, up to the rounding of float32.
+// Algorithms that must be the same, up to the rounding of float32, and with the same traffic. The global models of Ditto and APFL are
+// FedAvg's, whatever λ and α, and so is that of pFedMe with R = 1 and ηλ = 1.
 func TestIdentities(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
@@ -118,6 +126,9 @@ func TestIdentities(t *testing.T) {
 		{"FedDF with one client per round = FedAvg", helped, &examples.FedDF{Fraction: 0.1, Local: l, Distill: l}, &strategy.FedAvg{Fraction: 0.1, Local: l}},
 		{"DP-FedAvg without sampling, clipping and noise = FedAvg", plain, &examples.DPFedAvg{Local: l, Clip: 1e3, Noise: fedkit.Zero}, &strategy.FedAvg{Local: l}},
 		{"Sparse with k = d = FedAvg", plain, &examples.Sparse{Fraction: 0.5, Local: l, Keep: 1}, avg},
+		{"Ditto's global model = FedAvg's", plain, &examples.Ditto{Fraction: 0.5, Local: l}, avg},
+		{"APFL's global model = FedAvg's", twin, &examples.APFL{Fraction: 0.5, Local: l}, avg},
+		{"pFedMe's global model = FedProx's", plain, &examples.PFedMe{Fraction: 0.5, Local: l, Rounds: 1, Lambda: 0.3, Eta: 1 / 0.3}, &strategy.FedAvg{Fraction: 0.5, Local: near}},
 		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
 	} {
 		o := fedkit.Options{Rounds: 4, Seed: 3}
@@ -129,11 +140,10 @@ func TestIdentities(t *testing.T) {
 			single = plain
 		}
 		a, b := run(t, c.fed, c.a, o).Last(), run(t, single, c.b, o).Last()
-		for i, s := range a.Scores {
-			if got, want := float64(s.Loss), float64(b.Scores[i].Loss); !(math.Abs(got-want) <= 1e-5*want) {
-				t.Errorf("%s: client %d has a loss of %v, want %v", c.name, i, got, want)
-			}
+		if strings.Contains(c.name, "global model") {
+			a.Scores, b.Scores = []fedkit.Score{*a.Global}, []fedkit.Score{*b.Global}
 		}
+		sameScores(t, c.name, a, b)
 		if _, private := c.b.(*strategy.LocalOnly); !private && (a.BytesUp != b.BytesUp || a.BytesDown != b.BytesDown) {
 			t.Errorf("%s: %d bytes down and %d up, want %d and %d", c.name, a.BytesDown, a.BytesUp, b.BytesDown, b.BytesUp)
 		}
@@ -149,31 +159,6 @@ func TestRunningValues(t *testing.T) {
 	}
 }
 
-// The global models of Ditto and APFL are FedAvg's, whatever λ and α, with its traffic. So is that of pFedMe with R = 1 and ηλ = 1.
-func TestGlobalModelIsFedAvgs(t *testing.T) {
-	plain, twin := rivals()
-	o := fedkit.Options{Rounds: 4, Seed: 3}
-	near := standard
-	near.Prox = 0.3
-	avg, prox := run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: standard}, o).Last(), run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: near}, o).Last()
-	for name, got := range map[string]*fedkit.Record{
-		"Ditto":  run(t, plain, &examples.Ditto{Fraction: 0.5, Local: standard}, o).Last(),
-		"APFL":   run(t, twin, &examples.APFL{Fraction: 0.5, Local: standard}, o).Last(),
-		"pFedMe": run(t, plain, &examples.PFedMe{Fraction: 0.5, Local: standard, Rounds: 1, Lambda: 0.3, Eta: 1 / 0.3}, o).Last(),
-	} {
-		want := avg
-		if name == "pFedMe" {
-			want = prox
-		}
-		if p, q := float64(got.Global.Loss), float64(want.Global.Loss); !(math.Abs(p-q) <= 1e-5*q) {
-			t.Errorf("%s: the global model has a loss of %v, FedAvg's %v", name, p, q)
-		}
-		if got.BytesUp != want.BytesUp || got.BytesDown != want.BytesDown {
-			t.Errorf("%s: %d bytes down and %d up, want FedAvg's %d and %d", name, got.BytesDown, got.BytesUp, want.BytesDown, want.BytesUp)
-		}
-	}
-}
-
 // With heterogeneous clients and many local steps, FedAvg misses the minimum of their mean loss. FedDyn reaches it.
 func TestFedDynReachesTheOptimum(t *testing.T) {
 	d, best := expect.Values(datasets.LeastSquares{Clients: 5, Rows: 20, Features: 3, Heterogeneity: 1}.Make())(t)
@@ -183,9 +168,7 @@ func TestFedDynReachesTheOptimum(t *testing.T) {
 	run(t, fed, avg, fedkit.Options{Rounds: 100, EvalEvery: 100})
 	run(t, fed, dyn, fedkit.Options{Rounds: 100, EvalEvery: 100})
 	missed, left := must.M1(best.Gap(must.M1(avg.X.Host()))), must.M1(best.Gap(must.M1(dyn.State.X.Host())))
-	if missed < 1e-3 || left > 1e-9 {
-		t.Errorf("FedDyn ends %v above the optimum, FedAvg %v", left, missed)
-	}
+	expect.That(t, missed >= 1e-3 && left <= 1e-9, "FedDyn ends %v above the optimum, FedAvg %v", left, missed)
 }
 
 // withServer gives the server some of the clients' rows.
@@ -197,76 +180,6 @@ func withServer(t testing.TB, fed *fedkit.Federation) *fedkit.Federation {
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
 	return expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
-}
-
-// Unseen clients get personal models without changing a run, for any number of workers.
-func TestUnseenClients(t *testing.T) {
-	expect.Long(t, "arithmetic")
-	plain, twin := rivals()
-	helped := must.M1(withServer(t, plain).HoldOut(2, 1))
-	plain, twin = must.M1(plain.HoldOut(2, 1)), must.M1(twin.HoldOut(2, 1))
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.2}
-	for _, c := range []struct {
-		fed *fedkit.Federation
-		s   fedkit.Strategy
-	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {plain, &examples.FedEM{Local: l, K: 2}}, {plain, &examples.FedProto{Local: l, Layer: "dense1"}}, {helped, &examples.FedDF{Local: l, Distill: l}}, {twin, &examples.APFL{Local: l}}} {
-		alone := *c.fed
-		alone.Unseen = nil
-		var unseen [2]fedkit.Float
-		var rounds [3][]byte
-		for i, fed := range []*fedkit.Federation{c.fed, c.fed, &alone} {
-			h := run(t, fed, c.s, fedkit.Options{Rounds: 4, EvalEvery: 2, Concurrency: 1 + 3*i})
-			if i < 2 {
-				unseen[i] = h.Last().MeanUnseen().Loss
-			}
-			for i := range h.Rounds {
-				h.Rounds[i].Seconds, h.Rounds[i].EvalTime, h.Rounds[i].Unseen = 0, 0, nil
-			}
-			rounds[i] = must.M1(json.Marshal(h.Rounds))
-		}
-		if unseen[0] != unseen[1] || !bytes.Equal(rounds[0], rounds[1]) || !bytes.Equal(rounds[0], rounds[2]) {
-			t.Errorf("%T: other bytes with 4 workers, or without unseen clients", c.s)
-		}
-	}
-}
-
-// What fedtest's suite tests on a problem without classes, for algorithms that need them.
-func TestResume(t *testing.T) {
-	expect.Long(t, "arithmetic")
-	plain, _ := rivals()
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
-	for _, c := range []struct {
-		fed *fedkit.Federation
-		s   func() fedkit.Strategy
-	}{
-		{plain, func() fedkit.Strategy { return &examples.FedProto{Fraction: 0.5, Local: l} }},
-		{withServer(t, plain), func() fedkit.Strategy { return &examples.FedDF{Fraction: 0.5, Local: l, Distill: l} }},
-	} {
-		fed := must.M1(c.fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Seed: 3}))
-		whole, o := c.s(), fedkit.Options{Rounds: 5}
-		first := int64(0)
-		var h *fedkit.History
-		for now, err := range fedkit.Rounds(t.Context(), fed, whole, o) {
-			expect.OK(t, err)
-			if h = now; len(h.Rounds) == 1 {
-				first = xla.Compilations()
-			}
-		}
-		if n := xla.Compilations() - first; n != 0 {
-			t.Errorf("%T: %d programs were compiled after the first round, want 0", whole, n)
-		}
-		o.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
-		for now, err := range fedkit.Rounds(t.Context(), fed, c.s(), o) {
-			expect.OK(t, err)
-			if len(now.Rounds) == 2 {
-				break
-			}
-		}
-		rest := c.s()
-		if a, b := must.M1(fedtest.Outcome(whole, h)), must.M1(fedtest.Outcome(rest, run(t, fed, rest, o))); !bytes.Equal(a, b) {
-			t.Errorf("%T: a resumed run ends with different bytes", whole)
-		}
-	}
 }
 
 // A Weighting replaces n_i or 1, whichever is the default. FedDyn's h stays the weighted mean of all h_i.
@@ -295,18 +208,16 @@ func TestWeighting(t *testing.T) {
 			return string(must.M1(fedtest.Outcome(s, must.M1(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2})))))
 		}
 		equal, examples := outcome(uneven, strategy.Equal{}), outcome(uneven, strategy.ByExamples{})
-		if usual := outcome(uneven, nil); equal == examples || usual != outcome(uneven, c.byDefault) {
-			t.Errorf("%s: the weights change nothing, or the default is another than documented", name)
-		}
-		if outcome(fed, strategy.Equal{}) != outcome(fed, strategy.ByExamples{}) {
-			t.Errorf("%s: Equal and ByExamples differ on clients of one size", name)
-		}
+		usual := outcome(uneven, nil)
+		expect.That(t, equal != examples && usual == outcome(uneven, c.byDefault),
+			"%s: the weights change nothing, or the default is another than documented", name)
+		expect.That(t, outcome(fed, strategy.Equal{}) == outcome(fed, strategy.ByExamples{}),
+			"%s: Equal and ByExamples differ on clients of one size", name)
 	}
 	s := &examples.FedDyn{Fraction: 0.5, Local: l, Weighting: strategy.ByExamples{}}
 	must.M1(fedkit.Run(t.Context(), must.M1(fedtest.Quadratic()), s, fedkit.Options{Rounds: 5}))
-	if far := must.M1(s.State.Hi.Mean([]float64{20, 31, 8, 24, 17, 40}).Sub(s.State.H).Norms())[0]; far > 1e-6 {
-		t.Errorf("h is %v from the mean of h_i", far)
-	}
+	far := must.M1(s.State.Hi.Mean([]float64{20, 31, 8, 24, 17, 40}).Sub(s.State.H).Norms())[0]
+	expect.That(t, far <= 1e-6, "h is %v from the mean of h_i", far)
 }
 
 // Every algorithm stays short.
@@ -315,8 +226,292 @@ func TestLength(t *testing.T) {
 	for _, name := range files {
 		b := expect.Value(os.ReadFile(name))(t)
 		lines := slices.DeleteFunc(strings.Split(string(b), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
-		if len(lines) > 60 && !strings.HasSuffix(name, "_test.go") {
-			t.Errorf("%s has %d lines, want at most 60", name, len(lines))
+		expect.That(t, len(lines) <= 60 || strings.HasSuffix(name, "_test.go"), "%s has %d lines, want at most 60", name, len(lines))
+	}
+}
+
+// FedFomo's clients receive all models of the round, and send their own. Without validation rows it is refused.
+func TestFedFomo(t *testing.T) {
+	plain, _ := rivals()
+	expect.Invalid(t, "FedFomo: ", "federation = one client per owner: must be one whose clients have validation rows")(
+		fedkit.Run(t.Context(), plain, &examples.FedFomo{Local: standard}, fedkit.Options{Rounds: 1}))
+	fed := must.M1(fedkit.New(plain.Data, partition.Validation{Of: partition.Natural{}}, tiny))
+	h := run(t, fed, &examples.FedFomo{Fraction: 0.5, Local: standard}, fedkit.Options{Rounds: 2})
+	model := int64(4 * fed.Task.Dim())
+	expect.That(t, h.Last().BytesDown == 3*3*model && h.Last().BytesUp == 3*model,
+		"%d bytes down and %d up, want 9 and 3 models of %d", h.Last().BytesDown, h.Last().BytesUp, model)
+}
+
+// APFL serves each client the mixture with the lowest loss on its validation rows; the clients train as with one α.
+func TestAPFLChoosesAlpha(t *testing.T) {
+	plain, twin := rivals()
+	fed := must.M1(fedkit.New(plain.Data, partition.Validation{Of: partition.Natural{}}, examples.Twin(tiny)))
+	alphas := []float64{0, 0.5, 1}
+	expect.Invalid(t, "Alphas = [0 2]: must be in [0, 1]")(fedkit.Run(t.Context(), fed, &examples.APFL{Local: standard, Alphas: []float64{0, 2}}, fedkit.Options{Rounds: 1}))
+	expect.Invalid(t, "APFL: ", "Alphas = [0 0.5 1]: must be left out unless clients have validation rows")(fedkit.Run(t.Context(), twin, &examples.APFL{Local: standard, Alphas: alphas}, fedkit.Options{Rounds: 1}))
+	s := &examples.APFL{Local: standard, Alphas: alphas}
+	run(t, fed, s, fedkit.Options{Rounds: 3})
+	sv := must.M1(fedkit.Served(t.Context(), fed, s))
+	loss := make([][]float64, len(alphas)) // by α and client
+	for k, a := range alphas {
+		one := &examples.APFL{Local: standard, Alpha: a}
+		if a == 0 {
+			one.Alpha = fedkit.Zero
+		}
+		one.State = s.State
+		models := must.M1(fedkit.Served(t.Context(), fed, one)).Models
+		for i, c := range fed.Clients {
+			p := must.M1(fed.Predict(t.Context(), models.Take(i), datasets.ValidationPart, c.Validation))
+			sum := 0.0
+			for j, out := range p[0].Outputs {
+				wide := make([]float64, len(out))
+				for c, v := range out {
+					wide[c] = float64(v)
+				}
+				sum -= logSoftmax(wide, 1)[p[0].Labels[j]]
+			}
+			loss[k] = append(loss[k], sum)
+		}
+	}
+	chosen := map[int]bool{}
+	for i := range fed.Clients {
+		best := slices.MinFunc([]int{0, 1, 2}, func(a, b int) int {
+			if loss[a][i] < loss[b][i] {
+				return -1
+			}
+			return 1
+		})
+		chosen[best] = true
+		expect.That(t, sv.Assign[i] == (best*fed.Size()+i), "client %d uses row %d, want %d", i, sv.Assign[i], (best*fed.Size() + i))
+	}
+	expect.That(t, len(chosen) >= 2, "all clients choose one α: %v", chosen)
+}
+
+// Two clients have their examples in planes that meet in a line, 30° apart. The third has one example, at right angles to the first
+// plane, so its second vector is missing.
+func TestPrincipalAngles(t *testing.T) {
+	d := &datasets.Dataset{Name: "planes", Shape: []int{3}, Classes: 2}
+	d.Train.Floats = []float32{2, 0, 0, 0, 1, 0, 2, 0, 0, 0, float32(math.Cos(math.Pi / 6)), 0.5, 0, 0, 1}
+	d.Train.Labels, d.Train.Owner = []int32{0, 1, 0, 1, 0}, []int32{0, 0, 1, 1, 2}
+	d.Test = d.Train
+	fed := must.M1(fedkit.New(d, partition.Natural{}, tiny))
+	for n, want := range map[int][]float64{1: {0, 90, 60}, 2: {30, 180, 150}, 9: {30, 180, 150}} {
+		var got []float64
+		seen := cluster.Func(func(p *cluster.Points, _ int, _ *rand.Rand) ([]int, error) {
+			got = p.Distances().Values()
+			return make([]int, p.Len()), nil
+		})
+		run(t, fed, &examples.PACFL{P: 2, Angles: n, K: 1, Clusterer: seen, Local: standard}, fedkit.Options{Rounds: 1})
+		if floats.Scale(180/math.Pi, got); !floats.EqualApprox(got, want, 1e-4) {
+			t.Errorf("the sums of %d angles are %v°, want %v°", n, got, want)
+		}
+	}
+}
+
+// sameScores compares the clients' losses, up to the rounding of float32.
+func sameScores(t *testing.T, name string, a, b *fedkit.Record) {
+	t.Helper()
+	for i, s := range a.Scores {
+		if got, want := float64(s.Loss), float64(b.Scores[i].Loss); !(math.Abs(got-want) <= 1e-5*want) {
+			t.Errorf("%s: client %d has a loss of %v, want %v", name, i, got, want)
+		}
+	}
+}
+
+// With κ2 = 1 the edges change nothing but the way of FedAvg's bytes, whatever their number, also under an attack.
+func TestHierFAVGIsFedAvg(t *testing.T) {
+	plain, _ := rivals()
+	attacked := must.M1(attack.Apply(plain, 0.3, attack.SignFlip{}, 1))
+	l, o := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}, fedkit.Options{Rounds: 3, Seed: 3}
+	for name, fed := range map[string]*fedkit.Federation{"plain": plain, "attacked": attacked} {
+		want := run(t, fed, &strategy.FedAvg{Fraction: 0.5, Local: l}, o).Last()
+		for _, edges := range []int{1, 2, 5} {
+			got := run(t, fed, &examples.HierFAVG{Fraction: 0.5, Local: l, Edges: edges, Kappa2: 1}, o).Last()
+			sameScores(t, name, got, want)
+			expect.That(t, got.BytesDown == 0 && got.BytesUp == 0 && int64(got.Links["edge_to_client"]) == want.BytesDown && int64(got.Links["client_to_edge"]) == want.BytesUp,
+				"%s, %d edges: %+v, want the bytes of %+v", name, edges, got.Links, want)
+		}
+	}
+}
+
+// On the complete graph, D-PSGD is FedAvg of all clients.
+func TestDPSGDIsFedAvg(t *testing.T) {
+	plain, _ := rivals() // clients of one size
+	l, o := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}, fedkit.Options{Rounds: 3, Seed: 3}
+	want := run(t, plain, &strategy.FedAvg{Local: l}, o).Last()
+	got := run(t, plain, &examples.DPSGD{Local: l, Offsets: []int{1, 2, 3}}, o).Last()
+	sameScores(t, "complete graph", got, want)
+	expect.That(t, got.BytesDown+got.BytesUp == 0 && int64(got.Links["client_to_client"]) == 5*want.BytesUp,
+		"%+v, want five times %d bytes", got.Links, want.BytesUp)
+	ring := run(t, plain, &examples.DPSGD{Local: l}, o).Last()
+	expect.That(t, int64(ring.Links["client_to_client"]) == 2*want.BytesUp && ring.Global.Loss != ring.Mean().Loss, "%+v", ring)
+}
+
+// On a ring of six, a client's model becomes the mean of its own and its two neighbors', and the mean of all stays where it is.
+func TestDPSGDMixesNeighbors(t *testing.T) {
+	plain, _ := rivals()
+	l, o := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}, fedkit.Options{Rounds: 1, Seed: 3}
+	alone, ring := &strategy.LocalOnly{Local: l}, &examples.DPSGD{Local: l}
+	run(t, plain, alone, o)
+	run(t, plain, ring, o)
+	w, x, d := must.M1(alone.State.W.Host()), must.M1(ring.State.X.Host()), plain.Task.Dim()
+	for i := range x {
+		c, j := i/d, i%d
+		want := (w[(c+5)%6*d+j] + w[i] + w[(c+1)%6*d+j]) / 3
+		expect.Must(t, math.Abs(float64(x[i]-want)) <= 1e-6, "client %d, parameter %d: %v, want %v", c, j, x[i], want)
+	}
+	far := must.M1(ring.State.X.Mean(nil).Sub(alone.State.W.Mean(nil)).Norms())[0]
+	expect.That(t, far <= 1e-6, "the means are %v apart", far)
+}
+
+// Seconds computed by hand. A client i trains for 24(i+1) s and sends or receives a model in 1 s; an edge receives one in 2 s from
+// clients or the cloud, and sends one in 3 s.
+func TestLinksTakeTheirTime(t *testing.T) {
+	plain, _ := rivals()
+	model := float64(plain.Task.Bytes())
+	var devices sim.Given
+	for i := range 6 {
+		devices = append(devices, sim.Device{PerExample: float64(i + 1), Down: model, Up: model})
+	}
+	timed := must.M1(plain.WithDevices(devices))
+	edged := must.M1(timed.WithEdges(2, sim.Devices{Down: sim.Constant(model / 2), Up: sim.Constant(model / 3)}))
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}
+	for _, c := range []struct {
+		name string
+		fed  *fedkit.Federation
+		s    fedkit.Strategy
+		want float64
+	}{
+		// Client 5 sends two models, as each client does, and its neighbors wait for them.
+		{"ring", timed, &examples.DPSGD{Local: l}, 24*6 + 2},
+		{"complete graph", timed, &examples.DPSGD{Local: l, Offsets: []int{1, 2, 3}}, 24*6 + 5},
+		{"FedAvg", timed, &strategy.FedAvg{Local: l}, 1 + 24*6 + 1},
+		{"edges without limits", timed, &examples.HierFAVG{Local: l, Kappa2: 1}, 1 + 24*6 + 1},
+		// Down: 2 s to the edge, 9 s for its three clients; the edge of client 5 has its model 2 s after it, and sends to the cloud for 3 s.
+		{"edges", edged, &examples.HierFAVG{Local: l, Kappa2: 1}, 2 + 9 + 24*6 + 2 + 3},
+		// The edges of clients 4 and 5 do not wait for each other: the slower one takes 9 + 144 + 2 s twice.
+		{"two averages of the edges", edged, &examples.HierFAVG{Local: l, Kappa2: 2}, 2 + 2*(9+24*6+2) + 3},
+	} {
+		h := run(t, c.fed, c.s, fedkit.Options{Rounds: 2})
+		if a, b := float64(h.Rounds[0].Clock), float64(h.Rounds[1].Clock); math.Abs(a-c.want) > 1e-6 || math.Abs(b-2*c.want) > 1e-6 {
+			t.Errorf("%s: rounds end after %v and %v s, want %v and twice as many", c.name, a, b, c.want)
+		}
+	}
+	expect.Error(t, "edges")(timed.WithEdges(0, sim.Devices{}))
+}
+
+// With a latency of 1 s and all else free, a round lasts as many seconds as messages follow one another: those without bytes are none.
+func TestLatencyIsOfMessages(t *testing.T) {
+	plain, twin := rivals()
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}
+	for _, c := range []struct {
+		fed   *fedkit.Federation
+		s     fedkit.Strategy
+		first fedkit.Float // s of the first round
+		next  fedkit.Float // and of the second
+	}{
+		{plain, &strategy.FedCluster{K: 2, Clusterer: cluster.KMeans{}, Local: l}, 1 + 4, 4}, // label shares, then two clusters in turn
+		{plain, &strategy.FedSC{K: 2, Parallel: true, Local: l}, 2 + 2, 2},                   // a public key and label shares
+		{plain, &examples.Ditto{Local: l}, 2, 2},
+		{plain, &examples.PFedMe{Local: l}, 2, 2}, // R = 20
+		{plain, &examples.FedEM{Local: l}, 1 + 3, 1 + 3},
+		{plain, &examples.QFedAvg{Local: l}, 2, 2},
+		{plain, &examples.FedProto{Local: l}, 2, 2},
+		{plain, &examples.PACFL{Local: l}, 1 + 2, 2}, // subspaces
+		{plain, &examples.DPSGD{Local: l}, 2, 2},     // one neighbor after the other
+		{plain, &examples.HierFAVG{Local: l, Edges: 6, Kappa2: 3}, 6, 6},
+		{plain, &examples.MOON{Local: l}, 2, 2},
+		{plain, &examples.Partial{Local: l}, 2, 2},
+		{twin, &examples.APFL{Local: l}, 2, 2},
+	} {
+		fed := must.M1(c.fed.WithDevices(sim.Devices{Latency: sim.Constant(1)}))
+		h := must.M1(fedkit.Run(t.Context(), fed, c.s, fedkit.Options{Rounds: 2, EvalEvery: 2}))
+		if a, b := h.Rounds[0].Clock, h.Rounds[1].Clock; a != c.first || b-a != c.next {
+			t.Errorf("%T: %v and %v s, want %v and %v", c.s, a, b-a, c.first, c.next)
+		}
+	}
+}
+
+// Numbers to 60 digits, by Python's decimal, with math.comb:
+//
+//	A = sum(comb(a, k) * (1-q)**(a-k) * q**k * (D(k*k-k) / (2*s*s)).exp() for k in range(a+1))
+//	epsilon = min(T*A.ln()/(a-1) + (1 - D(1)/a).ln() - (d*a).ln()/(a-1) for a in range(2, 257))
+func TestEpsilon(t *testing.T) {
+	for _, c := range []struct {
+		q, sigma float64
+		rounds   int
+		delta    float64
+		want     float64
+	}{
+		{0.01, 1, 1000, 1e-5, 2.10775307545156529446},
+		{0.1, 1, 100, 1e-5, 7.97292151038053748738},
+		{0.1, 1, 500, 1e-5, 18.6450627219386126944},
+		{0.01, 0.8, 2000, 1e-6, 5.69373889805094339182},
+		{1, 10, 100, 1e-5, 4.75272833681982225560},
+		{0.02, 1.1, 300, 1e-4, 1.73833004257218389719},
+		{0.5, 0.3, 3, 1e-5, 39.3012158588554100016},
+		{0.001, 20, 1, 1e-5, 0.01948935469673289482},
+		{0.5, 0, 1, 1e-5, math.Inf(1)},
+	} {
+		got := examples.Epsilon(c.q, c.sigma, c.rounds, c.delta)
+		expect.That(t, math.Abs(got-c.want) <= 1e-10*c.want || got == c.want,
+			"q = %v, σ = %v, T = %d, δ = %v: ε = %v, want %v", c.q, c.sigma, c.rounds, c.delta, got, c.want)
+	}
+}
+
+// one runs one round, and returns x and ε.
+func one(t *testing.T, s fedkit.Strategy, x func() *fedkit.Matrix, seed uint64) (values []float64, epsilon float64) {
+	h := run(t, digits(), s, fedkit.Options{Rounds: 1, Seed: seed})
+	return precision.Double(must.M1(x().Host())), float64(h.Last().Notes["epsilon"])
+}
+
+// The noise of the mean has the standard deviation σC/(qM), whatever the cohort is.
+func TestNoise(t *testing.T) {
+	private := func(noise float64) []float64 {
+		s := &examples.DPFedAvg{Fraction: 0.4, Clip: 0.5, Noise: noise, Local: short}
+		x, epsilon := one(t, s, func() *fedkit.Matrix { return s.X }, 3)
+		want := examples.Epsilon(0.4, max(0, noise), 1, 1e-5)
+		expect.That(t, epsilon == want, "ε = %v, want %v", epsilon, want)
+		return x
+	}
+	noise := floats.SubTo(private(fedkit.Zero), private(2), private(fedkit.Zero))
+	want, n := 2*0.5/(0.4*20), float64(len(noise))
+	if mean, sd := stat.MeanStdDev(noise, nil); !(math.Abs(mean) <= 4*want/math.Sqrt(n) && math.Abs(sd/want-1) <= 4/math.Sqrt(2*n)) {
+		t.Errorf("mean %v and standard deviation %v of %v values, want 0 and %v", mean, sd, n, want)
+	}
+}
+
+// Frozen parameters get no noise.
+func TestNoiseLeavesFrozenParametersAlone(t *testing.T) {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.Freeze(model.MLP(4), "dense1")))
+	s := &examples.DPFedAvg{Local: short}
+	run(t, fed, s, fedkit.Options{Rounds: 2})
+	was, is := must.M1(must.M1(fed.Models(1, 0)).Host()), must.M1(s.X.Host())
+	for i, frozen := range must.M1(fed.Task.Mask("dense1")) {
+		expect.Must(t, (was[i] == is[i]) == (frozen == 1), "parameter %d: %v, was %v", i, is[i], was[i])
+	}
+}
+
+// With many levels, QSGD is FedAvg. With one, its mean over many rounds is FedAvg's.
+func TestQSGDIsUnbiased(t *testing.T) {
+	expect.OK(t, fedtest.Identical(&examples.QSGD{Fraction: 0.5, Levels: 1 << 22, Local: standard}, &strategy.FedAvg{Fraction: 0.5, Local: standard}))
+	expect.Long(t, "arithmetic")
+	fed, full := must.M1(fedtest.Quadratic()), fedkit.Local{Batch: fedkit.FullBatch, LR: 0.1}
+	avg, rough := &strategy.FedAvg{Local: full}, &examples.QSGD{Levels: 1, Local: full}
+	var off [][]float64 // by parameter
+	for seed := range uint64(200) {
+		run(t, fed, avg, fedkit.Options{Rounds: 1, Seed: seed})
+		run(t, fed, rough, fedkit.Options{Rounds: 1, Seed: seed})
+		for j, v := range must.M1(rough.X.Sub(avg.X).Host()) {
+			if seed == 0 {
+				off = append(off, nil)
+			}
+			off[j] = append(off[j], float64(v))
+		}
+	}
+	for j, values := range off {
+		if mean, sd := stat.MeanStdDev(values, nil); !(sd > 1e-3 && math.Abs(mean) <= 4*sd/math.Sqrt(200)) {
+			t.Errorf("parameter %d is off by %v ± %v", j, mean, sd)
 		}
 	}
 }

@@ -120,9 +120,8 @@ func TestFed3RIsRidgeRegression(t *testing.T) {
 			if i == 0 {
 				first = s.State.W
 			}
-			if off := floats.Distance(s.State.W, first, 2) / floats.Norm(first, 2); !(off <= 1e-9) {
-				t.Errorf("%s, %v: W is %v away from that of one client", d.Name, rule, off)
-			}
+			off := floats.Distance(s.State.W, first, 2) / floats.Norm(first, 2)
+			expect.That(t, off <= 1e-9, "%s, %v: W is %v away from that of one client", d.Name, rule, off)
 			f, k := 16, want.RawMatrix().Cols
 			x := precision.Double(must.M1(s.State.X.Host()))
 			for c := range k {
@@ -131,18 +130,17 @@ func TestFed3RIsRidgeRegression(t *testing.T) {
 					norm = floats.Norm(mat.Col(nil, c, want.Slice(0, f, 0, k)), 2)
 				}
 				for j := range f + 1 {
-					if got := x[len(x)-(f+1)*k+j*k+c]; !(math.Abs(got-want.At(j, c)/norm) <= 1e-6*(1+math.Abs(got))) {
-						t.Fatalf("%s: output %d has the weight %v, want %v", d.Name, c, got, want.At(j, c)/norm)
-					}
+					got := x[len(x)-(f+1)*k+j*k+c]
+					expect.Must(t, math.Abs(got-want.At(j, c)/norm) <= 1e-6*(1+math.Abs(got)),
+						"%s: output %d has the weight %v, want %v", d.Name, c, got, want.At(j, c)/norm)
 				}
 			}
 			sum := int64(0)
 			for _, r := range h.Rounds {
 				sum += r.BytesUp
 			}
-			if once := int64(8 * fed.Size() * (17*18/2 + 17*k)); sum != once {
-				t.Errorf("%s: %d bytes up, want %d", d.Name, sum, once)
-			}
+			once := int64(8 * fed.Size() * (17*18/2 + 17*k))
+			expect.That(t, sum == once, "%s: %d bytes up, want %d", d.Name, sum, once)
 		}
 	}
 }
@@ -210,19 +208,7 @@ func TestFedCOF(t *testing.T) {
 					t.Errorf("%s: w_%d has %v, want %v", name, c, got, want)
 				}
 			}
-			if bias := x[len(x)-k+c]; bias != 0 {
-				t.Errorf("%s: a bias is %v, want 0", name, bias)
-			}
-		}
-	}
-}
-
-func TestFrozenSuite(t *testing.T) {
-	expect.Long(t, "some hundred rounds for each")
-	few := must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, model.MLP(6)))
-	for _, s := range []fedkit.Strategy{&examples.Fed3R{Fraction: 0.5}, &examples.FedCOF{Fraction: 0.5}} {
-		if err := (fedtest.Suite{Fed: few}).Test(s); err != nil {
-			t.Error(err)
+			expect.That(t, x[len(x)-k+c] == 0, "%s: a bias is %v, want 0", name, x[len(x)-k+c])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
+	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -120,18 +122,14 @@ func TestFFALoRA(t *testing.T) {
 			part := func(v []float64) []float64 { return v[at : at+p.Size()] }
 			off := floats.Distance(part(got), part(mean), 2) / floats.Distance(part(mean), part(before), 2)
 			if told, ok := distances[p.Name]; ok {
-				if !(math.Abs(off-told) <= 1e-5) || told > 0.01 != c.far || !c.far && told > 1e-12 {
-					t.Errorf("%s of %s: the means are %v of the change away, and %v by LoRADistance", p.Name, fed.Task.Name, off, told)
-				}
+				expect.That(t, math.Abs(off-told) <= 1e-5 && told > 0.01 == c.far && (c.far || told <= 1e-12),
+					"%s of %s: the means are %v of the change away, and %v by LoRADistance", p.Name, fed.Task.Name, off, told)
 			}
 			at += p.Size()
 		}
-		if len(distances) != 2 {
-			t.Errorf("distances %v, want those of two matrices", distances)
-		}
-		if bytes := map[bool]int{true: 4 * 2 * (64 + 16 + 16 + 10), false: 4 * 2 * (16 + 10)}[c.far]; fed.Task.Bytes() != bytes {
-			t.Errorf("%s: %d bytes, want %d", fed.Task.Name, fed.Task.Bytes(), bytes)
-		}
+		expect.That(t, len(distances) == 2, "distances %v, want those of two matrices", distances)
+		bytes := map[bool]int{true: 4 * 2 * (64 + 16 + 16 + 10), false: 4 * 2 * (16 + 10)}[c.far]
+		expect.That(t, fed.Task.Bytes() == bytes, "%s: %d bytes, want %d", fed.Task.Name, fed.Task.Bytes(), bytes)
 	}
 }
 
@@ -151,9 +149,9 @@ func TestFlexLoRA(t *testing.T) {
 				svd.Factorize(change, mat.SVDNone)
 				values := svd.Values(nil)
 				missing := floats.Norm(values[min(r, len(values)):], 2)
-				if off := floats.Distance(got[at:at+p.Size()], want[at:at+p.Size()], 2); !(math.Abs(off-missing) <= 1e-5*floats.Norm(values, 2)) || r == 2 && missing < 0.01*values[0] {
-					t.Errorf("rank %d: %s is %v away from the mean, want %v", r, p.Name, off, missing)
-				}
+				off := floats.Distance(got[at:at+p.Size()], want[at:at+p.Size()], 2)
+				expect.That(t, math.Abs(off-missing) <= 1e-5*floats.Norm(values, 2) && (r != 2 || missing >= 0.01*values[0]),
+					"rank %d: %s is %v away from the mean, want %v", r, p.Name, off, missing)
 			}
 			at += p.Size()
 		}
@@ -172,18 +170,16 @@ func TestFLoRA(t *testing.T) {
 	if off := floats.Distance(x[:d0], want, math.Inf(1)); !(off <= 1e-6) {
 		t.Errorf("W₀ is %v away from the mean", off)
 	}
-	if off := floats.Distance(merged(plain.Task, fed.Task, x, 3), x[:d0], math.Inf(1)); off != 0 {
-		t.Errorf("the new A B is %v, want 0", off)
-	}
+	off := floats.Distance(merged(plain.Task, fed.Task, x, 3), x[:d0], math.Inf(1))
+	expect.That(t, off == 0, "the new A B is %v, want 0", off)
 	first := precision.Double(must.M1(must.M1(fed.Models(1, lowSeed)).Host()))
-	if a := 64 * 2; floats.Equal(x[d0:d0+a], first[d0:d0+a]) || floats.Norm(x[d0:d0+a], 2) == 0 {
-		t.Error("A is not drawn anew")
-	}
+	a := 64 * 2
+	expect.That(t, !floats.Equal(x[d0:d0+a], first[d0:d0+a]) && floats.Norm(x[d0:d0+a], 2) != 0, "A is not drawn anew")
 	bytes := int64(fed.Task.Bytes())
 	for i, want := range []int64{4 * (int64(4*fed.Task.Dim()) + 4*bytes), 4 * 4 * bytes} {
-		if r := h.Rounds[i]; r.BytesDown != want || r.BytesUp != 4*bytes {
-			t.Errorf("round %d: %d bytes down and %d up, want %d and %d", i+1, r.BytesDown, r.BytesUp, want, 4*bytes)
-		}
+		r := h.Rounds[i]
+		expect.That(t, r.BytesDown == want && r.BytesUp == 4*bytes,
+			"round %d: %d bytes down and %d up, want %d and %d", i+1, r.BytesDown, r.BytesUp, want, 4*bytes)
 	}
 }
 
@@ -214,9 +210,8 @@ func TestRanks(t *testing.T) {
 	}
 	near := func(name string, got, want []float64, most float64) {
 		t.Helper()
-		if off := floats.Distance(got, want, math.Inf(1)); !(off <= most) {
-			t.Errorf("%s is %v away", name, off)
-		}
+		off := floats.Distance(got, want, math.Inf(1))
+		expect.That(t, off <= most, "%s is %v away", name, off)
 	}
 
 	rows := precision.Double(must.M1(u.Models.Host()))
@@ -231,39 +226,25 @@ func TestRanks(t *testing.T) {
 	x, up, down := after(het, &het.X)
 	near("HetLoRA's model", x, want, 1e-6)
 	part, once := int64(fed.Task.Bytes()*(1+3+2+1)/r), int64(4*(4*d-fed.Task.Bytes()))
-	if up != part || down != part+once {
-		t.Errorf("HetLoRA: %d bytes up and %d down, want %d and %d", up, down, part, part+once)
-	}
+	expect.That(t, up == part && down == part+once, "HetLoRA: %d bytes up and %d down, want %d and %d", up, down, part, part+once)
 	flora := &examples.FLoRA{Ranks: ranks, Local: lowLocal}
 	x, up, down = after(flora, &flora.X)
 	near("FLoRA's W₀", x[:d0], meanOf(fed, plain, u, 1), 1e-6)
-	if stacked := 4 * part; up != part || down != stacked+4*int64(4*d) {
-		t.Errorf("FLoRA: %d bytes up and %d down, want %d and %d", up, down, part, stacked+4*int64(4*d))
-	}
+	stacked := 4 * part
+	expect.That(t, up == part && down == stacked+4*int64(4*d),
+		"FLoRA: %d bytes up and %d down, want %d and %d", up, down, part, stacked+4*int64(4*d))
 	flex, all := &examples.FlexLoRA{Ranks: examples.Ranks{r, r, r, r}, Local: lowLocal}, &examples.FlexLoRA{Local: lowLocal}
 	x, _, _ = after(flex, &flex.X)
 	want, _, _ = after(all, &all.X)
 	near("FlexLoRA's model with r for all", x, want, 1e-5)
 	flex.Ranks = ranks
 	x, up, _ = after(flex, &flex.X)
-	if m := meanOf(fed, plain, u, 1); up != part || floats.Distance(merged(plain.Task, fed.Task, x, 1), m, 2) > 0.5*floats.Distance(base, m, 2) {
-		t.Errorf("FlexLoRA: %d bytes up, want %d, or it is far from the mean", up, part)
-	}
+	m := meanOf(fed, plain, u, 1)
+	expect.That(t, up == part && floats.Distance(merged(plain.Task, fed.Task, x, 1), m, 2) <= 0.5*floats.Distance(base, m, 2),
+		"FlexLoRA: %d bytes up, want %d, or it is far from the mean", up, part)
 	equal := &examples.HetLoRA{Local: fedkit.Local{Steps: 1, Batch: 16, LR: fedkit.Zero}}
 	if x, _, _ = after(equal, &equal.X); floats.HasNaN(x) {
 		t.Error("HetLoRA of clients that do not move is NaN")
-	}
-}
-
-func TestLoRASuite(t *testing.T) {
-	expect.Long(t, "some hundred rounds for each")
-	few := must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, examples.LoRA(2, 4, model.BatchNormMLP(6), nil)))
-	l := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}
-	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{Fraction: 0.5, Local: l}, &examples.FLoRA{Fraction: 0.5, Local: l},
-		&examples.HetLoRA{Fraction: 0.5, Local: l, Ranks: examples.Ranks{1, 2, 1, 2}}} {
-		if err := (fedtest.Suite{Fed: few}).Test(s); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -281,6 +262,123 @@ func TestLoRARefusals(t *testing.T) {
 	many := slices.Repeat(examples.Ranks{1}, fed.Size())
 	many[2] = 2
 	expect.Invalid(t, "option Ranks[2] = 2: must be from 1 to 1, the model's rank")(fedkit.Run(t.Context(), fed, &examples.FLoRA{Ranks: many}, one))
-	_, err := examples.FFALoRA(0, 1, model.MLP(4), nil)(plain.Data)
-	expect.Invalid(t, "LoRA's r, α = 0, 1")(nil, err)
+	expect.Invalid(t, "LoRA's r, α = 0, 1")(examples.FFALoRA(0, 1, model.MLP(4), nil)(plain.Data))
+}
+
+// merged is the given model's parameters with W = W₀ + (α/r) A B, of a row of LoRA's, in float64.
+func merged(of, lora *fedkit.Task, row []float64, scale float64) []float64 {
+	base, rest := append([]float64(nil), row[:of.Dim()]...), row[of.Dim():]
+	added, at := lora.Params[len(of.Params):], 0
+	for _, p := range of.Params {
+		if n := p.Size(); len(added) > 0 && added[0].Name == p.Name+"/A" {
+			a, b := added[0], added[1]
+			var ab mat.Dense
+			ab.Mul(mat.NewDense(a.Shape[0], a.Shape[1], rest[:a.Size()]), mat.NewDense(b.Shape[0], b.Shape[1], rest[a.Size():a.Size()+b.Size()]))
+			floats.AddScaled(base[at:at+n], scale, ab.RawMatrix().Data)
+			added, rest = added[2:], rest[a.Size()+b.Size():]
+		}
+		at += p.Size()
+	}
+	return base
+}
+
+// Untrained, LoRA predicts exactly as its base; trained, as the base with W = W₀ + (α/r) A B, and only A and B have moved.
+func TestLoRA(t *testing.T) {
+	const r, alpha = 2, 2.
+	plain := digits()
+	base := must.M1(plain.Models(1, 5))
+	fed := dealt(examples.LoRA(r, alpha, model.MLP(16), must.M1(base.Host())))
+	d, d0 := fed.Task.Dim(), plain.Task.Dim()
+	start := must.M1(fed.Models(1, 1))
+	predict := func(fed *fedkit.Federation, x *fedkit.Matrix) []fedkit.Predictions {
+		return expect.Value(fed.Predict(t.Context(), x, datasets.TestPart, []int{0, 1, 2, 3, 4}))(t)
+	}
+	far := func(a, b []fedkit.Predictions) (most float64) {
+		for i, out := range a[0].Outputs {
+			for c, v := range out {
+				most = max(most, math.Abs(float64(v-b[0].Outputs[i][c])))
+			}
+		}
+		return most
+	}
+	if off := far(predict(fed, start), predict(plain, base)); off != 0 {
+		t.Errorf("untrained, it predicts %v away from its base", off)
+	}
+	u := expect.Value(fed.Train(t.Context(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Local: fedkit.Local{Epochs: 10, Batch: 16, LR: 0.1}}, 1))(t)
+	values, before := precision.Double(must.M1(u.Models.Host())), precision.Double(must.M1(start.Host()))
+	for i := range 4 {
+		expect.That(t, floats.Equal(values[i*d:i*d+d0], before[:d0]), "W₀ has moved")
+	}
+	one := fedkit.NewMatrix(precision.Single(merged(plain.Task, fed.Task, values[:d], alpha/r)), 1, d0)
+	off := far(predict(fed, u.Models.Take(0)), predict(plain, one))
+	expect.That(t, off <= 1e-4, "trained, it predicts %v away from W₀ + (α/r) A B", off)
+	for name, m := range map[string]fedkit.Model{"r, α = 0, 1": examples.LoRA(0, 1, model.MLP(16), nil), "r, α = 1, 0": examples.LoRA(1, 0, model.MLP(16), nil),
+		"model = none": examples.LoRA(1, 1, startsItself, nil), "base: parameters = 3": examples.LoRA(1, 1, model.MLP(16), make([]float32, 3))} {
+		expect.Invalid(t, "LoRA's "+name)(m(plain.Data))
+	}
+}
+
+// What fedtest asks of a model, of one with running values.
+func TestLoRAWithRunningValues(t *testing.T) {
+	expect.Long(t, "many programs")
+	expect.OK(t, fedtest.TestModel(examples.LoRA(2, 2, model.BatchNormMLP(8), nil)))
+}
+
+// startsItself is a model with Init.
+func startsItself(*datasets.Dataset) (*fedkit.Task, error) {
+	return &fedkit.Task{Name: "none", Init: func(*rand.Rand, []float32) error { return nil }}, nil
+}
+
+// hyper is PFedHN's hypernetwork in float64: the model of an embedding v, for U and c [(k+1)h], and W and b [(h+1)d].
+func hyper(v, u, w []float64, h int) []float64 {
+	layer := func(x, w []float64, out int) []float64 {
+		y := make([]float64, out)
+		for i, a := range append(append([]float64(nil), x...), 1) {
+			floats.AddScaled(y, a, w[i*out:(i+1)*out])
+		}
+		return y
+	}
+	z := layer(v, u, h)
+	for i := range z {
+		z[i] = max(z[i], 0)
+	}
+	return layer(z, w, len(w)/(h+1))
+}
+
+// Four rounds of PFedHN against a replay whose gradients are central differences of θ_iᵀ Δ_i.
+func TestPFedHNReplay(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	d := must.M1(datasets.GaussianMixture{Clients: 3, Groups: 1, Rows: 6, Features: inputs, Classes: classes, Separation: 1.5}.Make())
+	fed := must.M1(fedkit.New(d, partition.Dirichlet{Clients: 3, Alpha: 0.5, Seed: 2, MinTrain: 3}, tiny))
+	const steps, rate, k, h, alpha, seed = 2, 0.3, 2, 4, 0.7, 4
+	o := world{fed, rate}
+	s := &examples.PFedHN{Local: fedkit.Local{Steps: steps, Batch: fedkit.FullBatch, LR: rate}, Embedding: k, Hidden: h, Alpha: alpha}
+	host := func(m *fedkit.Matrix) []float64 { return precision.Double(must.M1(m.Host())) }
+	var v, u, w []float64
+	for now, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: 4, Seed: seed}) {
+		expect.OK(t, err)
+		if len(now.Rounds) == 1 { // in which V and U stay, since W is 0
+			v, u = host(s.State.V), host(s.State.U)
+			w = append(make([]float64, h*fed.Task.Dim()), host(must.M1(fed.Models(1, seed)))...)
+		}
+		nextV, nextU, nextW := append([]float64(nil), v...), append([]float64(nil), u...), append([]float64(nil), w...)
+		for i := range fed.Size() {
+			own := v[i*k : (i+1)*k]
+			theta := hyper(own, u, w, h)
+			delta := floats.SubTo(make([]float64, len(theta)), o.descend(steps, theta, func(w []float64) float64 { return o.loss(i, w) }), theta)
+			ascend := func(next, at []float64, step float64, model func(x []float64) []float64) {
+				g := fd.Gradient(nil, func(x []float64) float64 { return floats.Dot(model(x), delta) }, at, &fd.Settings{Formula: fd.Central})
+				floats.AddScaled(next, step, g)
+			}
+			ascend(nextV[i*k:(i+1)*k], own, alpha, func(x []float64) []float64 { return hyper(x, u, w, h) })
+			ascend(nextU, u, alpha/3, func(x []float64) []float64 { return hyper(own, x, w, h) })
+			ascend(nextW, w, alpha/3, func(x []float64) []float64 { return hyper(own, u, x, h) })
+		}
+		v, u, w = nextV, nextU, nextW
+		for name, c := range map[string][2][]float64{"V": {host(s.State.V), v}, "U": {host(s.State.U), u}, "W": {host(s.State.W), w}} {
+			off := floats.Distance(c[0], c[1], math.Inf(1))
+			expect.That(t, off <= 1e-5, "round %d: %s is %v away", len(now.Rounds), name, off)
+		}
+	}
+	expect.That(t, floats.Norm(w[:len(w)/(h+1)*h], 2) >= 0.01, "W has not moved")
 }

@@ -271,9 +271,8 @@ func TestReplay(t *testing.T) {
 		rounds++
 		return x
 	})
-	if late < 0 || rounds != 2 || !slices.Equal(lama.State.Slow, []string{fmt.Sprint("dense", late+1)}) {
-		t.Errorf("FedLAMA averages %v less often, want layer %d", lama.State.Slow, late)
-	}
+	expect.That(t, late >= 0 && rounds == 2 && slices.Equal(lama.State.Slow, []string{fmt.Sprint("dense", late+1)}),
+		"FedLAMA averages %v less often, want layer %d", lama.State.Slow, late)
 
 	hier := &examples.HierFAVG{Local: l, Edges: 2, Kappa2: 2} // clients 0 and 2 have one edge, client 1 the other
 	o.check(t, fed, hier, func() *fedkit.Matrix { return hier.X }, func(x []float64, _ [][]float64) []float64 {
@@ -460,9 +459,8 @@ func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
 	}
 	run(t, o.fed, em, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
 	got := slices.Concat(precision.Double(must.M1(em.State.Theta.Host())), slices.Concat(em.State.Pi...))
-	if far := floats.Distance(got, slices.Concat(slices.Concat(theta...), slices.Concat(pi...)), math.Inf(1)); !(far <= 1e-5) {
-		t.Errorf("FedEM is %v away", far)
-	}
+	far := floats.Distance(got, slices.Concat(slices.Concat(theta...), slices.Concat(pi...)), math.Inf(1))
+	expect.That(t, far <= 1e-5, "FedEM is %v away", far)
 }
 
 // checkFedDF replays two rounds in which the server has the drawn rows.

@@ -16,22 +16,15 @@ import (
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
-	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 )
 
-// fedkit's own parts are held to what users' parts are.
+// fedkit's own parts are held to what users' parts are; selectors in their package.
 func TestOwnParts(t *testing.T) {
 	expect.Long(t, "one run after the other")
-	for _, s := range []fedkit.Selector{
-		selection.Explore{Then: selection.Hybrid{By: selection.Dissimilarity}}, selection.ByCluster{Labels: []int{0, 1, 0, 1, 2, -1}},
-		selection.Fair{Wait: 8}, selection.Bandwidth{Seconds: []float64{3, 1, 2, 5, 4, 0}},
-	} {
-		expect.OK(t, fedtest.TestSelector(s))
-	}
 	for _, a := range []fedkit.Aggregator{aggregate.Krum{}, aggregate.NearestMix{}} {
 		expect.OK(t, fedtest.TestAggregator(a))
 	}

@@ -56,13 +56,10 @@ func TestAgainstJAX(t *testing.T) {
 			expect.OK(t, err)
 			for k, want := range [][]float64{c.Loss, c.Accuracy, c.Gradient} {
 				values := expect.Value(xla.Host(got[k]))(t)
-				if len(values) != 2*len(want) {
-					t.Fatalf("%s: result %d has %d values, want 2 × %d", c.Name, k, len(values), len(want))
-				}
+				expect.Must(t, len(values) == 2*len(want), "%s: result %d has %d values, want 2 × %d", c.Name, k, len(values), len(want))
 				for i, v := range values {
-					if w := want[i%len(want)]; !(math.Abs(float64(v)-w) <= 1e-6*(1+math.Abs(w))) {
-						t.Errorf("%s, %d sets: result %d is %v at %d, want %v", c.Name, sets, k, v, i, w)
-					}
+					w := want[i%len(want)]
+					expect.That(t, math.Abs(float64(v)-w) <= 1e-6*(1+math.Abs(w)), "%s, %d sets: result %d is %v at %d, want %v", c.Name, sets, k, v, i, w)
 				}
 			}
 		}

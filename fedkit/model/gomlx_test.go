@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -44,14 +45,11 @@ func TestGoMLXModelFunction(t *testing.T) {
 	for _, p := range fed.Task.Params {
 		names = append(names, p.Name)
 	}
-	if want := []string{"features/dense/weights", "features/dense/biases", "classifier/dense/weights", "classifier/dense/biases"}; !slices.Equal(names, want) {
-		t.Errorf("parameters %q, want %q", names, want)
-	}
+	want := []string{"features/dense/weights", "features/dense/biases", "classifier/dense/weights", "classifier/dense/biases"}
+	expect.That(t, slices.Equal(names, want), "parameters %q, want %q", names, want)
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
 	h := run(t, fed, s, fedkit.Options{Rounds: 10, Seed: 4})
-	if a := h.Accuracy(); a < 0.93 {
-		t.Errorf("accuracy %v after 10 rounds, want at least 0.93", a)
-	}
+	expect.That(t, h.Accuracy() >= 0.93, "accuracy %v after 10 rounds, want at least 0.93", h.Accuracy())
 	ready := digits(t, func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.MLP(32)(d)
 		task.Init = fed.Task.Init
@@ -70,106 +68,22 @@ func TestGoMLXHead(t *testing.T) {
 	fed := digits(t, model.GoMLX("two layers", twoLayers(0)))
 	head := expect.Value(fed.Task.Mask("classifier"))(t)
 	body := 64*32 + 32
-	if i := slices.Index(head, 1); i != body || slices.Contains(head[body:], 0) {
-		t.Errorf("the mask of the last layer begins at %d, want %d", i, body)
-	}
+	i := slices.Index(head, 1)
+	expect.That(t, i == body && !slices.Contains(head[body:], 0), "the mask of the last layer begins at %d, want %d", i, body)
 	s := &strategy.FedRep{Local: fedkit.Local{Batch: 16, LR: 0.3}}
 	run(t, fed, s, fedkit.Options{Rounds: 2})
 	d := fed.Task.Dim()
 	x, w := host(t, s.State.X), host(t, s.State.W)
-	if slices.Equal(w[:d][body:], w[d : 2*d][body:]) || slices.Equal(w[:d][body:], x[body:]) {
-		t.Error("FedRep gave two clients the same head")
-	}
-}
-
-// Dropout changes training and not evaluation, and the same seed gives the same bytes on any number of workers.
-func TestGoMLXDropout(t *testing.T) {
-	dropoutInTraining(t, digits(t, model.GoMLX("dropout", twoLayers(0.5))), digits(t, model.GoMLX("none", twoLayers(0))))
-}
-
-func dropoutInTraining(t *testing.T, with, without *fedkit.Federation) {
-	t.Helper()
-	still := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 1e-30}}
-	a, b := run(t, with, still, fedkit.Options{Rounds: 1}).Last(), run(t, without, still, fedkit.Options{Rounds: 1}).Last()
-	if a.Global.Loss != b.Global.Loss {
-		t.Errorf("evaluation: loss %v with dropout, %v without", a.Global.Loss, b.Global.Loss)
-	}
-	if math.Abs(float64(a.Results[0].Loss-b.Results[0].Loss)) < 1e-3 {
-		t.Errorf("training: loss %v with dropout, %v without", a.Results[0].Loss, b.Results[0].Loss)
-	}
-	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
-	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 1})
-	one := host(t, s.State.X)
-	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 4})
-	if !slices.Equal(one, host(t, s.State.X)) {
-		t.Error("another number of workers gave another model")
-	}
+	expect.That(t, !slices.Equal(w[:d][body:], w[d : 2*d][body:]) && !slices.Equal(w[:d][body:], x[body:]),
+		"FedRep gave two clients the same head")
 }
 
 // training is a strategy whose round is a function.
 type training struct{ each func(r *fedkit.Round) }
 
-func (s training) Start(*fedkit.Round) error { return nil }
-func (s training) Round(r *fedkit.Round) error {
-	s.each(r)
-	return r.Err()
-}
+func (s training) Start(*fedkit.Round) error          { return nil }
+func (s training) Round(r *fedkit.Round) error        { s.each(r); return r.Err() }
 func (training) Serve(r *fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: r.Models(1)} }
-
-// ones is a regression in which every value and every target is 1.
-func ones(clients, features int) (*datasets.Dataset, partition.Rule) {
-	d := &datasets.Dataset{Name: "ones", Shape: []int{features}}
-	var rule partition.Given
-	for i := range clients {
-		rule = append(rule, partition.Client{Train: []int{i}, Test: []int{i}})
-	}
-	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
-		s.Floats, s.Targets = slices.Repeat([]float32{1}, clients*features), slices.Repeat([]float32{1}, clients)
-	}
-	return d, rule
-}
-
-// The model w·dropout(1) shows the mask that a step draws: ∇w is −1/½ times it for w = 0 and the target 1.
-func TestGoMLXDropoutDrawsAnew(t *testing.T) {
-	const n = 64
-	data, rule := ones(2, n)
-	drawsAnew(t, n, federation(t, data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
-		w := scope.VariableWithValue("w", make([]float32, n)).NodeValue(x.Graph())
-		return graph.ReduceSum(graph.Mul(layers.DropoutStatic(scope, x, 0.5), graph.InsertAxes(w, 0)), -1)
-	})))
-}
-
-func drawsAnew(t *testing.T, n int, fed *fedkit.Federation) {
-	t.Helper()
-	masks := map[string]string{}
-	add := func(name string, w []float32) {
-		var mask strings.Builder
-		for _, v := range w {
-			mask.WriteByte("01"[min(1, int(v*1e6))])
-		}
-		if k := strings.Count(mask.String(), "1"); k < n/4 || k > 3*n/4 {
-			t.Errorf("%s: dropout at rate 0.5 kept %d of %d", name, k, n)
-		}
-		if other, known := masks[mask.String()]; known {
-			t.Errorf("%s has the mask of %s", name, other)
-		}
-		masks[mask.String()] = name
-	}
-	run(t, fed, training{func(r *fedkit.Round) {
-		job := fedkit.Job{Clients: []int{0, 1}, Local: fedkit.Local{Steps: 1, Batch: 1, LR: 1e-4}, Start: fedkit.Zeros(1, n)}
-		first := r.Train(job)
-		one := host(t, first.Models)
-		add("client 0", one[:n])
-		add("client 1", one[n:])
-		add("call 2", host(t, r.Train(job).Models)[:n])
-		job.ReuseBatches, job.Local.Steps = 1, 2
-		two := host(t, r.Train(job).Models.Sub(first.Models))
-		add("step 2", two[:n])
-	}}, fedkit.Options{Rounds: 2})
-	if len(masks) != 8 {
-		t.Errorf("%d different masks of 8", len(masks))
-	}
-}
 
 // With λ‖w‖², a step ends η·2λw lower. The reported losses are without the penalty.
 func TestGoMLXRegularization(t *testing.T) {
@@ -192,15 +106,11 @@ func TestGoMLXRegularization(t *testing.T) {
 		want[i] -= float32(rate * 2 * lambda * float64(start[i]))
 	}
 	close32(t, "parameters", got, want, 1e-6)
-	if loss != regularized {
-		t.Errorf("training loss %v without a penalty, %v with it", loss, regularized)
-	}
+	expect.That(t, loss == regularized, "training loss %v without a penalty, %v with it", loss, regularized)
 }
 
 func TestGoMLXRefusals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("refusals, one after the other")
-	}
+	expect.Long(t, "refusals, one after the other")
 	patches := func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return layers.Convolution(s, x).Channels(2).KernelSize(2).Strides(2).NoPadding().Done()
 	}
@@ -237,9 +147,8 @@ func TestGoMLXRefusals(t *testing.T) {
 		},
 	} {
 		_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("named", fn))
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) || fn != nil && !strings.HasPrefix(err.Error(), "model.GoMLX: named: ") {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), want) && (fn == nil || strings.HasPrefix(err.Error(), "model.GoMLX: named: ")),
+			"error %v, want %s", err, want)
 	}
 	oneClient(t, classes(4, 8, 1, 3), model.GoMLX("patches", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return dense(s, patches(s, x)) // the gradient of its input is not needed
@@ -247,9 +156,7 @@ func TestGoMLXRefusals(t *testing.T) {
 	_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("panics", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return graph.Reshape(x, 7, 7, 7)
 	}))
-	if err == nil || !strings.HasPrefix(err.Error(), "model.GoMLX: panics: ") {
-		t.Errorf("error %v from a model function that panics", err)
-	}
+	expect.That(t, err != nil && strings.HasPrefix(err.Error(), "model.GoMLX: panics: "), "error %v from a model function that panics", err)
 }
 
 // A task made of another, with a Forward around its Forward, trains as it predicts, and still in training mode.
@@ -277,7 +184,142 @@ func TestGoMLXInsideAnotherTask(t *testing.T) {
 		return &c, nil
 	})
 	close32(t, "the parameters inside", wrapped[:len(plain)], plain, 1e-6)
-	if !slices.ContainsFunc(wrapped[len(plain):], func(v float32) bool { return v != 0 }) {
-		t.Error("the offset around the model did not train")
+	expect.That(t, slices.ContainsFunc(wrapped[len(plain):], func(v float32) bool { return v != 0 }),
+		"the offset around the model did not train")
+}
+
+// sparse is MLP(32) with dropout in front of its last layer.
+func sparse(rate float64) fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		t, err := model.MLP(32)(d)
+		t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			hidden := model.ReLU(model.Dense(model.Flatten(x), p[0], p[1]))
+			return model.Dense(model.Dropout(hidden, rate), p[2], p[3])
+		}
+		return t, err
 	}
+}
+
+// masked is the model w·dropout(1), with two masks one after the other: see drawsAnew.
+func masked(n int, rate float64) fedkit.Model {
+	return func(*datasets.Dataset) (*fedkit.Task, error) {
+		return &fedkit.Task{Name: "mask", Params: []fedkit.Param{{Name: "w", Shape: []int{2, n}}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
+			x = graph.Stack([]*graph.Node{model.Dropout(x, rate), model.Dropout(x, rate)}, 2) // [C, B, 2, n]
+			return graph.ReduceSum(graph.Mul(x, graph.InsertAxes(p[0], 1)), 2, 3)
+		}}, nil
+	}
+}
+
+// Dropout, ours and GoMLX's, is active in training only, and draws anew for each client, call, round and step. Which clients train beside
+// one changes nothing, and the same seed gives the same. The model w·dropout(1) shows the mask that a step draws: ∇w is −1/½ times it for
+// w = 0 and the target 1.
+func TestDropout(t *testing.T) {
+	const n = 64
+	dropoutInTraining(t, digits(t, sparse(0.5)), digits(t, sparse(0)))
+	dropoutInTraining(t, digits(t, model.GoMLX("dropout", twoLayers(0.5))), digits(t, model.GoMLX("none", twoLayers(0))))
+	data, rule := ones(2, n)
+	drawsAnew(t, 2*n, federation(t, data, rule, masked(n, 0.5)))
+	drawsAnew(t, n, federation(t, data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+		w := scope.VariableWithValue("w", make([]float32, n)).NodeValue(x.Graph())
+		return graph.ReduceSum(graph.Mul(layers.DropoutStatic(scope, x, 0.5), graph.InsertAxes(w, 0)), -1)
+	})))
+}
+
+// The numbers that stay are 1/(1−rate) times what they were, a share of 1−rate. Each layer has a mask of its own, and so has each client,
+// alone or beside others, and each example, also if its gradient is clipped.
+func TestMasksOfDropout(t *testing.T) {
+	const n, clients, rate = 4097, 3, 0.3
+	data, rule := ones(2*clients, n)
+	given := slices.Clone(rule.(partition.Given))[:clients]
+	for i := range given {
+		given[i].Train = []int{2 * i, 2*i + 1}
+	}
+	fed := federation(t, data, given, masked(n, rate))
+	job := fedkit.Job{Clients: []int{0, 1, 2}, Local: fedkit.Local{Steps: 1, Batch: 2, LR: 1}, Start: fedkit.Zeros(1, 2*n)}
+	train := func() []float32 { return host(t, expect.Value(fed.Train(t.Context(), job, 1))(t).Models) }
+	together := train()
+	job.Local.ClipExamples = 1e6
+	clipped := train()
+	job.Local.ClipExamples, job.Clients = 0, []int{1}
+	close32(t, "client 1 alone", train(), together[2*n:4*n], 1e-6)
+	for name, w := range map[string][]float32{"plain": together, "clipped": clipped} {
+		kept := map[string]int{} // by how many of the two examples have the number
+		for i, v := range w {    // −∇w is the mean over the examples of what stayed
+			k := math.Round(float64(v) * 2 * (1 - rate))
+			expect.Must(t, math.Abs(float64(v)-k/(2*(1-rate))) <= 1e-6, "%s: number %d is %v, want 0, 1 or 2 times %v", name, i, v, 0.5/(1-rate))
+			kept[fmt.Sprint(i/n, " ", k)]++
+		}
+		for block := range 2 * clients {
+			for k, share := range []float64{rate * rate, 2 * rate * (1 - rate), (1 - rate) * (1 - rate)} {
+				got := float64(kept[fmt.Sprint(block, " ", k)]) / n
+				expect.That(t, math.Abs(got-share) <= 4*math.Sqrt(share*(1-share)/n),
+					"%s: client %d, mask %d: %d of two examples keep a number at a share of %v, want %v", name, block/2, block%2, k, got, share)
+			}
+			if name == "plain" {
+				for other := range block {
+					a, b, both := w[block*n:(block+1)*n], w[other*n:(other+1)*n], 0.0
+					for i := range a {
+						both += (float64(a[i]) - 1) * (float64(b[i]) - 1) / n
+					}
+					expect.That(t, math.Abs(both) <= 4*(rate/(1-rate)/2)/math.Sqrt(n), "masks %d and %d have a covariance of %v", block, other, both)
+				}
+			}
+		}
+	}
+}
+
+func dropoutInTraining(t *testing.T, with, without *fedkit.Federation) {
+	t.Helper()
+	still := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 1e-30}}
+	a, b := run(t, with, still, fedkit.Options{Rounds: 1}).Last(), run(t, without, still, fedkit.Options{Rounds: 1}).Last()
+	expect.That(t, a.Global.Loss == b.Global.Loss, "evaluation: loss %v with dropout, %v without", a.Global.Loss, b.Global.Loss)
+	expect.That(t, math.Abs(float64(a.Results[0].Loss-b.Results[0].Loss)) >= 1e-3,
+		"training: loss %v with dropout, %v without", a.Results[0].Loss, b.Results[0].Loss)
+	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
+	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 1})
+	one := host(t, s.State.X)
+	run(t, with, s, fedkit.Options{Rounds: 3, Concurrency: 4})
+	expect.That(t, slices.Equal(one, host(t, s.State.X)), "another number of workers gave another model")
+}
+
+// ones is a regression in which every value and every target is 1.
+func ones(clients, features int) (*datasets.Dataset, partition.Rule) {
+	d := &datasets.Dataset{Name: "ones", Shape: []int{features}}
+	var rule partition.Given
+	for i := range clients {
+		rule = append(rule, partition.Client{Train: []int{i}, Test: []int{i}})
+	}
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		s.Floats, s.Targets = slices.Repeat([]float32{1}, clients*features), slices.Repeat([]float32{1}, clients)
+	}
+	return d, rule
+}
+
+func drawsAnew(t *testing.T, n int, fed *fedkit.Federation) {
+	t.Helper()
+	masks := map[string]string{}
+	add := func(name string, w []float32) {
+		var mask strings.Builder
+		for _, v := range w {
+			mask.WriteByte("01"[min(1, int(v*1e6))])
+		}
+		k := strings.Count(mask.String(), "1")
+		expect.That(t, k >= n/4 && k <= 3*n/4, "%s: dropout at rate 0.5 kept %d of %d", name, k, n)
+		if other, known := masks[mask.String()]; known {
+			t.Errorf("%s has the mask of %s", name, other)
+		}
+		masks[mask.String()] = name
+	}
+	run(t, fed, training{func(r *fedkit.Round) {
+		job := fedkit.Job{Clients: []int{0, 1}, Local: fedkit.Local{Steps: 1, Batch: 1, LR: 1e-4}, Start: fedkit.Zeros(1, n)}
+		first := r.Train(job)
+		one := host(t, first.Models)
+		add("client 0", one[:n])
+		add("client 1", one[n:])
+		add("call 2", host(t, r.Train(job).Models)[:n])
+		job.ReuseBatches, job.Local.Steps = 1, 2
+		two := host(t, r.Train(job).Models.Sub(first.Models))
+		add("step 2", two[:n])
+	}}, fedkit.Options{Rounds: 2})
+	expect.That(t, len(masks) == 8, "%d different masks of 8", len(masks))
 }

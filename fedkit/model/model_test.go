@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/precision"
@@ -20,6 +20,9 @@ import (
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/layers"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+	"github.com/janpfeifer/must"
 )
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
@@ -34,29 +37,21 @@ func random(seed uint64, n int) []float32 {
 	return v
 }
 
-func host(t *testing.T, m *fedkit.Matrix) []float32 {
-	t.Helper()
-	return expect.Value(m.Host())(t)
-}
+func host(t *testing.T, m *fedkit.Matrix) []float32 { t.Helper(); return expect.Value(m.Host())(t) }
 
 func close32(t *testing.T, name string, got, want []float32, tol float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", name, len(got), len(want))
-	}
+	expect.Must(t, len(got) == len(want), "%s: %d values, want %d", name, len(got), len(want))
 	for i := range got {
-		if d := math.Abs(float64(got[i] - want[i])); !(d <= tol*(1+math.Abs(float64(want[i])))) {
-			t.Fatalf("%s: value %d is %v, want %v", name, i, got[i], want[i])
-		}
+		d := math.Abs(float64(got[i] - want[i]))
+		expect.Must(t, d <= tol*(1+math.Abs(float64(want[i]))), "%s: value %d is %v, want %v", name, i, got[i], want[i])
 	}
 }
 
 // ConvPool and its gradient against GoMLX's own convolution and pooling, one client at a time. (Odd kernels only: the
 // gradient of GoMLX v0.28.1 for an even kernel is shifted by one row and column, as finite differences show.)
 func TestConvPoolAgainstNative(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	for _, c := range []struct{ clients, batch, ch, out, side, k, pool int }{
 		{1, 2, 3, 6, 32, 5, 2}, {3, 4, 6, 16, 14, 5, 2}, {2, 3, 2, 4, 9, 3, 1}, {2, 2, 1, 3, 12, 7, 3}, {2, 1, 2, 2, 8, 3, 2},
 	} {
@@ -109,9 +104,7 @@ func TestReLUIsFlatAtZero(t *testing.T) {
 	})
 	out := host(t, fedkit.NewMatrix([]float32{-1, 0, 2, nan}, 1, 4).Apply(slopes))
 	close32(t, "values and slopes", append(out[:3:3], out[4:7]...), []float32{0, 0, 2, 0, 0, 1}, 0)
-	if out[3] == out[3] {
-		t.Errorf("ReLU(NaN) = %v", out[3])
-	}
+	expect.That(t, out[3] != out[3], "ReLU(NaN) = %v", out[3])
 	pooled := fedkit.NewProgram("ConvPool", func(a []*graph.Node) *graph.Node {
 		y := model.ConvPool(graph.Ones(a[0].Graph(), shapes.Make(a[0].DType(), 1, 1, 4, 4, 1)), graph.Reshape(a[0], 1, 1, 1, 3, 3), graph.Zeros(a[0].Graph(), shapes.Make(a[0].DType(), 1, 1)), 2)
 		return graph.Gradient(graph.ReduceAllSum(y), a[0])[0]
@@ -162,17 +155,12 @@ func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve 
 // refused checks that a federation of one client with this model is refused.
 func refused(t *testing.T, d *datasets.Dataset, m fedkit.Model, want string) {
 	t.Helper()
-	_, err := fedkit.New(d, partition.IID{Clients: 1}, m)
-	if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	expect.Invalid(t, want)(fedkit.New(d, partition.IID{Clients: 1}, m))
 }
 
 // One full-batch step of the dense models matches the oracle.
 func TestDenseModelsAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	table := func(regression bool) *datasets.Dataset {
 		d := &datasets.Dataset{Name: "table", Shape: []int{6}, Classes: 4}
 		if regression {
@@ -213,13 +201,10 @@ func TestDenseModelsAgainstFloat64(t *testing.T) {
 			}
 		}
 		loss, grad := c.o.Gradient(before, x, y)
-		if got := float64(solve.Loss); math.Abs(got-loss) > 1e-5*(1+loss) {
-			t.Errorf("%s: loss %v, want %v", c.name, got, loss)
-		}
+		expect.That(t, math.Abs(float64(solve.Loss)-loss) <= 1e-5*(1+loss), "%s: loss %v, want %v", c.name, float64(solve.Loss), loss)
 		for j := range grad {
-			if want := before[j] - 0.3*grad[j]; math.Abs(after[j]-want) > 1e-5*(1+math.Abs(want)) {
-				t.Fatalf("%s: parameter %d is %v, want %v", c.name, j, after[j], want)
-			}
+			want := before[j] - 0.3*grad[j]
+			expect.Must(t, math.Abs(after[j]-want) <= 1e-5*(1+math.Abs(want)), "%s: parameter %d is %v, want %v", c.name, j, after[j], want)
 		}
 	}
 }
@@ -242,107 +227,8 @@ func TestFeatures(t *testing.T) {
 		out := host(t, fedkit.NewMatrix(random(2, 2*d), 2, d).Apply(both, fedkit.NewMatrix(x, 2, 3*256)))
 		close32(t, task.Name, out[:24], out[24:], 0)
 	}
-	if task := oneClient(t, classes(3, 16, 1, 4), model.MLP()).Task; task.Features != nil {
-		t.Error("a model of one layer has features")
-	}
-}
-
-func TestLeNetLearns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
-	d := classes(60, 16, 2, 3)
-	fed := oneClient(t, d, model.LeNet())
-	if n := fed.Task.Dim(); n != 6*2*25+6+16*6*25+16+16*120+120+120*84+84+84*3+3 {
-		t.Errorf("%d parameters", n)
-	}
-	h := run(t, fed, &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 20, LR: 0.05}}, fedkit.Options{Rounds: 16, EvalEvery: 16})
-	if first, last := h.Rounds[0].Results[0].Loss, h.Last().Results[0].Loss; !(last < 0.3*first) {
-		t.Errorf("training loss went from %v to %v on noise that LeNet can memorize", first, last)
-	}
-	// 456 + 2,416 in the convolutions and 48,120 + 10,164 + 850 in the dense layers.
-	cifar := oneClient(t, classes(10, 32, 3, 10), model.LeNet())
-	if n := cifar.Task.Dim(); n != 62006 {
-		t.Errorf("LeNet on CIFAR-10 has %d parameters, want 62006", n)
-	}
-}
-
-func TestResNet8Learns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
-	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.ResNet8()))(t)
-	h := run(t, fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 32, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 5})
-	if !(h.Accuracy() > 0.8) {
-		t.Errorf("accuracy %v after five rounds", h.Accuracy())
-	}
-}
-
-func TestModelsThatDoNotFit(t *testing.T) {
-	labels := classes(4, 8, 1, 3)
-	numbers := classes(4, 8, 1, 3)
-	numbers.Classes = 0
-	first := classes(4, 8, 1, 3)
-	first.Shape = []int{1, 8, 8}
-	for _, s := range []*datasets.Split{&numbers.Train, &numbers.Test} {
-		s.Targets, s.Labels = random(1, s.Len()), nil
-	}
-	for want, c := range map[string]struct {
-		d *datasets.Dataset
-		m fedkit.Model
-	}{
-		"model.LinearRegression: Classes = 3":   {labels, model.LinearRegression()},
-		"model.LogisticRegression: Classes = 0": {numbers, model.LogisticRegression()},
-		"model.MLP: hidden = 0":                 {labels, model.MLP(10, 0)},
-		"model.LeNet: data shape = [8 8 1]":     {labels, model.LeNet()},
-		"model.LeNet: data shape = [1 8 8]: must be labeled square images [s s channels] with s ≥ 16 divisible by 4; channels come last, [8 8 1]": {first, model.LeNet()},
-		"with h and w ≥ 4; channels come last, [8 8 1]: NPY.ChannelsFirst moves them there":                                                       {first, model.CNN()},
-		"model = nil": {labels, nil},
-	} {
-		refused(t, c.d, c.m, want)
-	}
-}
-
-// Gradient descent over all clients on data with a known optimum ends there: the objective is the one that is trained,
-// and the parameters are in the same order.
-func TestRegressionsReachTheKnownOptimum(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
-	squares, squaresOptimum := expect.Values(datasets.LeastSquares{Clients: 5, Rows: 40, Features: 4, Heterogeneity: 1}.Make())(t)
-	labels, labelsOptimum, err := datasets.Logistic{Clients: 5, Rows: 40, Features: 4, Classes: 3, Heterogeneity: 0.5}.Make()
-	expect.OK(t, err)
-	for _, c := range []struct {
-		data    *datasets.Dataset
-		model   fedkit.Model
-		optimum *datasets.Optimum
-		lr      float64
-	}{
-		{squares, model.LinearRegression(), squaresOptimum, 0.5},
-		{labels, model.LogisticRegression(), labelsOptimum, 2},
-	} {
-		clients := make(partition.Given, 5) // of unequal sizes
-		for row, owner := range c.data.Train.Owner {
-			clients[owner].Train = append(clients[owner].Train, row)
-		}
-		for row, owner := range c.data.Test.Owner {
-			clients[owner].Test = append(clients[owner].Test, row)
-		}
-		clients[4].Train = append(clients[4].Train, clients[0].Train[10:]...)
-		clients[0].Train = clients[0].Train[:10]
-		fed, s := federation(t, c.data, clients, c.model), &strategy.FedSGD{LR: c.lr}
-		run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300})
-		w := host(t, s.State.X)
-		gap, err := c.optimum.Gap(w)
-		if err != nil || gap > 1e-9 {
-			t.Errorf("%s: the gap is %v after 300 rounds, error %v", fed, gap, err)
-		}
-		for i := range w {
-			if math.Abs(float64(w[i])-c.optimum.W[i]) > 1e-4 {
-				t.Errorf("%s: parameter %d is %v, want %v", fed, i, w[i], c.optimum.W[i])
-			}
-		}
-	}
+	task := oneClient(t, classes(3, 16, 1, 4), model.MLP()).Task
+	expect.That(t, task.Features == nil, "a model of one layer has features")
 }
 
 // The dense layer of the package's comment does as Dense, also for examples that are the same for all clients.
@@ -369,4 +255,190 @@ func TestDenseLayerByEinsum(t *testing.T) {
 		}
 	}
 	close32(t, "by Einsum", got[1], got[0], 1e-5)
+}
+
+func TestModelsThatDoNotFit(t *testing.T) {
+	labels, numbers, first := classes(4, 8, 1, 3), classes(4, 8, 1, 3), classes(4, 8, 1, 3)
+	numbers.Classes, first.Shape = 0, []int{1, 8, 8}
+	for _, s := range []*datasets.Split{&numbers.Train, &numbers.Test} {
+		s.Targets, s.Labels = random(1, s.Len()), nil
+	}
+	bytes, scaled, wide := sequences(4, 5, 4), sequences(4, 5, 4), everyToken(4, 6, 4)
+	scaled.Train.Scale = 0.5
+	wide.Shape, wide.Train.Bytes, wide.Test.Bytes = []int{5}, wide.Train.Bytes[:20], wide.Test.Bytes[:20]
+	conv := func(c model.Convolution, shape ...int) fedkit.Model {
+		c.Name = "third"
+		return func(d *datasets.Dataset) (*fedkit.Task, error) {
+			return &fedkit.Task{Name: "mine", Params: []fedkit.Param{{Name: "w", Shape: shape}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
+				return graph.ReduceSum(c.Of(x, p[0]), 2, 3)
+			}}, nil
+		}
+	}
+	flat := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		t, err := model.MLP()(d)
+		t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			x = model.Flatten(x)
+			d := x.Shape().Dimensions
+			return model.Dense(graph.Reshape(model.Dropout(graph.Reshape(x, -1, d[2]), 0.5), d...), p[0], p[1])
+		}
+		return t, err
+	}
+	for want, c := range map[string]struct {
+		d *datasets.Dataset
+		m fedkit.Model
+	}{
+		"model.LinearRegression: Classes = 3":   {labels, model.LinearRegression()},
+		"model.LogisticRegression: Classes = 0": {numbers, model.LogisticRegression()},
+		"model.MLP: hidden = 0":                 {labels, model.MLP(10, 0)},
+		"model.LeNet: data shape = [8 8 1]":     {labels, model.LeNet()},
+		"model.LeNet: data shape = [1 8 8]: must be labeled square images [s s channels] with s ≥ 16 divisible by 4; channels come last, [8 8 1]": {first, model.LeNet()},
+		"with h and w ≥ 4; channels come last, [8 8 1]: NPY.ChannelsFirst moves them there":                                                       {first, model.CNN()},
+		"model = nil": {labels, nil},
+		"model.GRU: Width = 6: must be 5, a label at each token":                {wide, model.GRU(4, 2, 2)},
+		"model.GRU: vocabulary = 0":                                             {bytes, model.GRU(0, 2, 2)},
+		"model.GRU: embedding = -1":                                             {bytes, model.GRU(4, -1, 2)},
+		"model.GRU: units = 4611686018427387904":                                {bytes, model.GRU(4, 2, 1<<62)},
+		"model.GRU: token = 3: must be a whole number in [0, 3)":                {bytes, model.GRU(3, 2, 2)},
+		"model.GRU: token = 0.5":                                                {scaled, model.GRU(4, 2, 2)},
+		"model.GRU: data shape = [8 8 1]: must be [T]":                          {classes(4, 8, 1, 3), model.GRU(256, 2, 2)},
+		"model.LSTM: units = []: must be of at least one layer":                 {bytes, model.LSTM(4, 2)},
+		"model.LSTM: units = 0":                                                 {bytes, model.LSTM(4, 2, 3, 0)},
+		"model.LSTM: token = 3":                                                 {bytes, model.LSTM(3, 2, 3)},
+		"model.Transformer: vocabulary = 0":                                     {bytes, model.Transformer{}.Model()},
+		"Transformer.Dropout = 1: must be in [0, 1)":                            {bytes, model.Transformer{Vocabulary: 4, Dropout: 1}.Model()},
+		"model.Transformer: Heads = 5: must be a divisor of Width, 96":          {bytes, model.Transformer{Vocabulary: 4, Heads: 5}.Model()},
+		"model.Transformer: Vocabulary = 5: must be 4, the classes of the data": {bytes, model.Transformer{Vocabulary: 5}.Model()},
+		"model.UniformInit: of = nil":                                           {bytes, model.UniformInit(nil)},
+		"model.UniformInit: parameter = embedding":                              {bytes, model.UniformInit(model.GRU(4, 2, 3))},
+		"convolution third: kernel":                                             {datasets.Digits(), conv(model.Convolution{}, 9, 3, 1, 2)},
+		"convolution third: Groups":                                             {datasets.Digits(), conv(model.Convolution{Groups: 2}, 3, 3, 1, 2)},
+		"convolution third: w":                                                  {datasets.Digits(), conv(model.Convolution{}, 3, 3, 2, 2)},
+		"convolution third: Dilation":                                           {datasets.Digits(), conv(model.Convolution{Dilation: 2, Stride: 2}, 3, 3, 1, 2)},
+		"model.Dropout: rate = -0.1: must be in [0, 1)":                         {datasets.Digits(), sparse(-0.1)},
+		"model.Dropout: rate = 1: must be in [0, 1)":                            {datasets.Digits(), sparse(1)},
+		"model.Dropout: rate = NaN: must be in [0, 1)":                          {datasets.Digits(), sparse(math.NaN())},
+		"model.Dropout: x = (Float32)[6, 64]: must be [2, …]":                   {datasets.Digits(), flat},
+	} {
+		refused(t, c.d, c.m, want)
+	}
+}
+
+// Every kind of layer has gradients of single examples: clipped to a norm that none has, they add up to the gradient of the batch.
+func TestGradientsOfSingleExamples(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	for name, c := range map[string]struct {
+		data  *datasets.Dataset
+		model fedkit.Model
+	}{
+		"convolutions and pooling": {datasets.Digits(), model.CNN()},
+		"LeNet":                    {classes(6, 16, 1, 3), model.LeNet()},
+		"recurrent":                {sequences(6, 5, 7), model.GRU(7, 3, 4)},
+		"group normalization":      {datasets.Digits(), model.ResNet8()},
+		"memory":                   {everyToken(6, 5, 7), model.LSTM(7, 3, 4, 2)},
+		"attention":                {everyToken(6, 5, 7), model.Transformer{Vocabulary: 7, Width: 6, Heads: 2, Layers: 1, Hidden: 5}.Model()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fed := federation(t, c.data, partition.Take{Of: partition.IID{Clients: 2}, Train: 3}, c.model)
+			job := fedkit.Job{Clients: []int{0, 1}, Start: expect.Value(fed.Models(1, 1))(t), Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.1}}
+			want := host(t, expect.Value(fed.Train(context.Background(), job, 1))(t).Models)
+			job.Local.ClipExamples = 1e6
+			close32(t, "parameters", host(t, expect.Value(fed.Train(context.Background(), job, 1))(t).Models), want, 1e-5)
+		})
+	}
+}
+
+// The arithmetic of one example, two operations per multiply-add, by hand.
+func TestArithmetic(t *testing.T) {
+	images, tokens := classes(10, 28, 1, 10), sequences(10, 5, 7)
+	convolution := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node { // [B, 26, 26, 4] → [B, 10]
+		x = layers.Convolution(scope.In("conv"), x).Channels(4).KernelSize(3).NoPadding().Done()
+		return layers.Dense(scope.In("dense"), graph.Reshape(x, x.Shape().Dim(0), -1), true, 10)
+	}
+	for _, test := range []struct {
+		model fedkit.Model
+		data  *datasets.Dataset
+		want  float64
+	}{
+		{model.LogisticRegression(), images, 2 * 784 * 10},
+		{model.MLP(200, 200), images, 2 * (784*200 + 200*200 + 200*10)},
+		// Products of 4·6 rows and 9·4 columns at 12·12 places, and of 4·16 rows and 9·24 columns at 4·4; 256-120-84-10.
+		{model.LeNet(), images, 2 * (24*36*144 + 64*216*16 + 256*120 + 120*84 + 84*10)},
+		// Each of 5 tokens: the product that picks its embedding, W and U.
+		{model.GRU(7, 3, 4), tokens, 2 * (5*(7*3+3*12) + 5*(4*12) + 4*float64(tokens.Classes))},
+		{model.EMNISTCNN(), images, 2 * (26*26*9*32 + 24*24*9*32*64 + 9216*128 + 128*10)},
+		// Each of 5 tokens: the product that picks its embedding, W and U in both layers.
+		{model.LSTM(7, 3, 4, 2), tokens, 2 * (5*(7*3+3*16+4*16+4*8+2*8) + 2*float64(tokens.Classes))},
+		// Embedding; for each of 5 tokens Q, K, V, scores and means over 5 tokens, W_o and two dense layers; outputs.
+		{model.Transformer{Vocabulary: 7, Width: 6, Heads: 2, Layers: 1, Hidden: 8}.Model(), tokens, 2 * (5*(7*6+6*18+5*6+5*6+6*6+6*8+8*6) + 6*7)},
+		{model.GoMLX("convolution", convolution), images, 2 * (26*26*4*9 + 26*26*4*10)},
+	} {
+		task := expect.Value(test.model(test.data))(t)
+		got, err := task.FLOPs(test.data)
+		expect.That(t, err == nil && got == test.want, "%s: %v operations, want %v; %v", task.Name, got, test.want, err)
+	}
+}
+
+// A task that does not fit the data is an error.
+func TestArithmeticOfOtherData(t *testing.T) {
+	task := expect.Value(model.MLP(5)(classes(10, 28, 1, 10)))(t)
+	n, err := task.FLOPs(classes(10, 8, 1, 10))
+	expect.That(t, err != nil && strings.Contains(err.Error(), "task MLP-5: "), "%v operations, %v", n, err)
+}
+
+// A sum of dense layers, one for each input, is a dense layer on all of them: the outputs of a random model are those of an MLP.
+func TestInputs(t *testing.T) {
+	one := must.M1(datasets.GaussianMixture{Groups: 1, Clients: 2, Features: 6, Classes: 3, Rows: 20}.Make())
+	two := *one
+	two.Shape = []int{3, 2, 1}
+	d := expect.Value(datasets.Join(one, &two))(t)
+	split := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		task, err := model.MLP()(d)
+		task.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			in := model.Inputs(d, x)
+			want := append(slices.Clone(x.Shape().Dimensions[:2]), 3, 2, 1)
+			expect.That(t, slices.Equal(in[1].Shape().Dimensions, want), "the second input is %v, want %v", in[1].Shape(), want)
+			first, second := graph.SliceAxis(p[0], 1, graph.AxisRange(0, 6)), graph.SliceAxis(p[0], 1, graph.AxisRange(6, 12))
+			return graph.Add(model.Dense(in[0], first, p[1]), model.Dense(model.Flatten(in[1]), second, graph.ZerosLike(p[1])))
+		}
+		return task, err
+	}
+	var outputs [][]float32
+	for _, m := range []fedkit.Model{model.MLP(), split} {
+		fed := expect.Value(fedkit.New(d, partition.Natural{}, m))(t)
+		p := expect.Value(fed.Predict(t.Context(), must.M1(fed.Models(1, 1)), datasets.TestPart, nil))(t)
+		outputs = append(outputs, slices.Concat(p[0].Outputs...))
+	}
+	for i, v := range outputs[0] {
+		expect.Must(t, (v-outputs[1][i])*(v-outputs[1][i]) < 1e-10, "output %d is %v, want %v", i, outputs[1][i], v)
+	}
+	x := model.Inputs(one, nil)
+	expect.That(t, len(x) == 1, "%d inputs of a data set with one", len(x))
+}
+
+// All parameters of a layer fill ±1/√f, and their variance is that of a uniform distribution, 1/(3f).
+func TestUniformStart(t *testing.T) {
+	fed := digits(t, model.UniformInit(model.MLP(200)))
+	m := expect.Value(fed.Models(1, 3))(t)
+	w := host(t, m)
+	for _, p := range fed.Task.Params {
+		f := 64.0
+		if p.Name[:6] == "dense2" {
+			f = 200
+		}
+		most, square, n := 0.0, 0.0, float64(p.Size())
+		for _, v := range w[:p.Size()] {
+			most, square = max(most, math.Abs(float64(v))), square+float64(v)*float64(v)/n
+		}
+		bound := 1 / math.Sqrt(f)
+		expect.That(t, most <= bound && most >= bound*(1-10/n) && (n <= 100 || math.Abs(3*f*square-1) <= 5/math.Sqrt(n)),
+			"%s: at most %v, mean square %v; want ±%v, %v", p.Name, most, square, bound, 1/(3*f))
+		w = w[p.Size():]
+	}
+	expect.That(t, fed.Task.Name == "MLP-200, uniform start", "the model is called %q", fed.Task.Name)
+}
+
+// LeNet is held to what users' models are. The other networks are compared with PyTorch, and regressions with known optima, in strategy.
+func TestLeNet(t *testing.T) {
+	expect.Long(t, "many programs")
+	expect.OK(t, fedtest.TestModel(model.LeNet(), classes(60, 16, 2, 3)))
 }

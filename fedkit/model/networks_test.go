@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/diff/fd"
 )
 
 // convolved is the convolution of one client in float64, written after the formula of Convolution.Of, and the gradients of ⟨y, v⟩.
@@ -55,9 +57,7 @@ func convolved(c model.Convolution, x, w, v []float64, xd, wd, yd []int) (y, dx,
 
 // Convolutions of two clients, and their gradients, against sums in float64: in this device's form, and in that of GPUs.
 func TestConvolutionAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	t.Run(xla.Form(), convolutionsAgainstFloat64)
 	defer func(form func() string) { xla.Form = form }(xla.Form)
 	xla.Form = func() string { return xla.Patches }
@@ -124,26 +124,6 @@ func convolutionsAgainstFloat64(t *testing.T) {
 	}
 }
 
-// What does not fit is refused when the federation is made, with the layer's name.
-func TestConvolutionsThatDoNotFit(t *testing.T) {
-	for name, c := range map[string]struct {
-		conv  model.Convolution
-		shape []int
-	}{
-		"kernel":   {model.Convolution{Name: "third"}, []int{9, 3, 1, 2}},
-		"Groups":   {model.Convolution{Name: "third", Groups: 2}, []int{3, 3, 1, 2}},
-		"w":        {model.Convolution{Name: "third"}, []int{3, 3, 2, 2}},
-		"Dilation": {model.Convolution{Name: "third", Dilation: 2, Stride: 2}, []int{3, 3, 1, 2}},
-	} {
-		m := func(d *datasets.Dataset) (*fedkit.Task, error) {
-			return &fedkit.Task{Name: "mine", Params: []fedkit.Param{{Name: "w", Shape: c.shape}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
-				return graph.ReduceSum(c.conv.Of(x, p[0]), 2, 3)
-			}}, nil
-		}
-		refused(t, datasets.Digits(), m, "convolution third: "+name)
-	}
-}
-
 // The numbers of parameters are those of the networks' sources: TensorFlow Federated's for EMNIST and Shakespeare, ResNet-18 of torchvision
 // with a 3×3 convolution in front, and pfl-research's transformer.
 func TestSizesOfNetworks(t *testing.T) {
@@ -157,14 +137,15 @@ func TestSizesOfNetworks(t *testing.T) {
 		data *datasets.Dataset
 		want int
 	}{
+		{model.LeNet(), &datasets.Dataset{Shape: []int{32, 32, 3}, Classes: 10}, 456 + 2416 + 48120 + 10164 + 850}, // as for CIFAR-10
+		{model.LeNet(), &datasets.Dataset{Shape: []int{16, 16, 2}, Classes: 3}, 6*2*25 + 6 + 16*6*25 + 16 + 16*120 + 120 + 120*84 + 84 + 84*3 + 3},
 		{model.EMNISTCNN(), &datasets.Dataset{Shape: []int{28, 28, 1}, Classes: 62}, 1206590},
 		{model.ResNet18(), &datasets.Dataset{Shape: []int{32, 32, 3}, Classes: 100}, 11220132},
 		{model.LSTM(90, 8, 256, 256), text(90), 820522},
 		{model.Transformer{Vocabulary: 10004}.Model(), text(10004), 1962912},
 	} {
-		if got := expect.Value(c.of(c.data))(t); got.Dim() != c.want {
-			t.Errorf("%s, want %d", got, c.want)
-		}
+		got := expect.Value(c.of(c.data))(t)
+		expect.That(t, got.Dim() == c.want, "%s, want %d", got, c.want)
 	}
 }
 
@@ -201,9 +182,7 @@ func tokensByFormula() *datasets.Dataset {
 
 // One full-batch step of the networks against PyTorch's in float64: testdata/networks.py has the program.
 func TestNetworksAgainstPyTorch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	file := expect.Value(os.ReadFile("testdata/networks.json"))(t)
 	var want map[string]struct {
 		Loss, After float64
@@ -225,9 +204,8 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fed, want := oneClient(t, c.data, c.of), want[name]
-			if len(fed.Task.Params) != len(want.Params) || fed.Task.Name != name {
-				t.Fatalf("%s has %d parameters, want %s with %d", fed.Task.Name, len(fed.Task.Params), name, len(want.Params))
-			}
+			expect.Must(t, len(fed.Task.Params) == len(want.Params) && fed.Task.Name == name,
+				"%s has %d parameters, want %s with %d", fed.Task.Name, len(fed.Task.Params), name, len(want.Params))
 			var start []float32
 			for l, p := range fed.Task.Params {
 				inputs, offset := 10, 0.5
@@ -237,9 +215,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 				for j := range p.Size() {
 					start = append(start, float32(math.Sin(0.7*float64(j*j%1009)+float64(l))/math.Sqrt(float64(inputs))+offset))
 				}
-				if !slices.Equal(p.Shape, want.Params[l].Shape) {
-					t.Fatalf("%s has shape %v, want %v", p.Name, p.Shape, want.Params[l].Shape)
-				}
+				expect.Must(t, slices.Equal(p.Shape, want.Params[l].Shape), "%s has shape %v, want %v", p.Name, p.Shape, want.Params[l].Shape)
 			}
 			job := fedkit.Job{Clients: []int{0}, Start: fedkit.NewMatrix(start, 1, len(start)), Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.1}}
 			first := expect.Value(fed.Train(t.Context(), job, 0))(t)
@@ -251,9 +227,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 			}
 			for i, u := range []*fedkit.Updates{first, second} {
 				loss := []float64{want.Loss, want.After}[i]
-				if got := float64(u.Results[0].Loss); !(math.Abs(got-loss) <= tol*(1+loss)) {
-					t.Errorf("loss %d is %v, want %v", i, got, loss)
-				}
+				expect.That(t, math.Abs(float64(u.Results[0].Loss)-loss) <= tol*(1+loss), "loss %d is %v, want %v", i, float64(u.Results[0].Loss), loss)
 			}
 			to := host(t, first.Models)
 			for l, p := range want.Params {
@@ -266,11 +240,151 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 					t.Errorf("%s: norm %v, want %v", fed.Task.Params[l].Name, norm, p.Norm)
 				}
 				for i, v := range p.Some {
-					if got := float64(w[i*max(1, len(w)/7)]); !(math.Abs(got-v) <= tol) {
-						t.Errorf("%s: number %d is %v, want %v", fed.Task.Params[l].Name, i*max(1, len(w)/7), got, v)
-					}
+					got := float64(w[i*max(1, len(w)/7)])
+					expect.That(t, math.Abs(got-v) <= tol, "%s: number %d is %v, want %v", fed.Task.Params[l].Name, i*max(1, len(w)/7), got, v)
 				}
 			}
 		})
+	}
+}
+
+// sequences is a data set of n sequences of T tokens, and of the token that follows.
+func sequences(n, T, vocabulary int) *datasets.Dataset {
+	d := &datasets.Dataset{Name: "sequences", Shape: []int{T}, Classes: vocabulary}
+	for p, s := range []*datasets.Split{&d.Train, &d.Test} {
+		s.Scale = 1
+		for i := range n {
+			for t := range T {
+				s.Bytes = append(s.Bytes, uint8((i*i+t*(i+p+1))%vocabulary))
+			}
+			s.Labels = append(s.Labels, int32((i+p)%vocabulary))
+		}
+	}
+	return d
+}
+
+// gruLoss is the mean cross entropy of a GRU in float64, written after the formulas of its doc comment.
+func gruLoss(w []float64, d *datasets.Dataset, vocabulary, embedding, units int) (loss float64) {
+	take := func(n int) (part []float64) {
+		part, w = w[:n], w[n:]
+		return part
+	}
+	E, W, b := take(vocabulary*embedding), take(embedding*3*units), take(3*units)
+	U, V, c := take(units*3*units), take(units*vocabulary), take(vocabulary)
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	for i := range d.Train.Len() {
+		h := make([]float64, units)
+		labels, _ := d.Train.Truth([]int{i})
+		used, own := 0.0, 0.0
+		for t, token := range d.Train.Row(i, nil) {
+			a, u := append([]float64(nil), b...), make([]float64, 3*units)
+			for j := range a {
+				for k := range embedding {
+					a[j] += E[int(token)*embedding+k] * W[k*3*units+j]
+				}
+				for k := range units {
+					u[j] += h[k] * U[k*3*units+j]
+				}
+			}
+			for j := range h {
+				r, z := sigmoid(a[j]+u[j]), sigmoid(a[units+j]+u[units+j])
+				h[j] = z*h[j] + (1-z)*math.Tanh(a[2*units+j]+r*u[2*units+j])
+			}
+			label := t - d.Features() + len(labels) // of one label, after the last token
+			if label < 0 || labels[label] < 0 {
+				continue
+			}
+			out, sum := append([]float64(nil), c...), 0.0
+			for j := range out {
+				for k := range units {
+					out[j] += h[k] * V[k*vocabulary+j]
+				}
+				sum += math.Exp(out[j])
+			}
+			used, own = used+1, own+math.Log(sum)-out[labels[label]]
+		}
+		loss += own / max(1, used) / float64(d.Train.Len())
+	}
+	return loss
+}
+
+// One full-batch step of a GRU against its loss in float64 and the central differences of that.
+func TestGRUAgainstFloat64(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	for _, d := range []*datasets.Dataset{sequences(7, 5, 4), everyToken(7, 5, 4)} {
+		before, after, solve := step(t, oneClient(t, d, model.GRU(4, 2, 3)))
+		loss := func(w []float64) float64 { return gruLoss(w, d, 4, 2, 3) }
+		if got, want := float64(solve.Loss), loss(before); math.Abs(got-want) > 1e-6 {
+			t.Errorf("loss %v, want %v", got, want)
+		}
+		for j, slope := range fd.Gradient(nil, loss, before, &fd.Settings{Formula: fd.Central, Step: 1e-5}) {
+			want := before[j] - 0.3*slope
+			expect.Must(t, math.Abs(after[j]-want) <= 1e-6*(1+math.Abs(want)), "parameter %d is %v, want %v", j, after[j], want)
+		}
+	}
+}
+
+// everyToken is sequences with the token that follows every one, where it is not 0.
+func everyToken(n, T, vocabulary int) *datasets.Dataset {
+	d := sequences(n, T, vocabulary)
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		var labels []int32
+		for i, last := range s.Labels {
+			for _, token := range s.Bytes[i*T+1 : (i+1)*T] {
+				labels = append(labels, int32(token))
+			}
+			labels = append(labels, last)
+		}
+		for i, l := range labels {
+			if l == 0 {
+				labels[i] = -1
+			}
+		}
+		s.Labels, s.Width = labels, T
+	}
+	return d
+}
+
+// Clients that share a program train as they do alone, and models evaluated side by side give the same as alone.
+func TestSequenceModelsKeepClientsApart(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	small := model.Transformer{Vocabulary: 4, Width: 6, Heads: 2, Layers: 1, Hidden: 5, Dropout: 0.3}.Model()
+	for _, c := range []struct {
+		d *datasets.Dataset
+		m fedkit.Model
+	}{{sequences(24, 3, 4), model.GRU(4, 2, 3)}, {everyToken(24, 3, 4), model.LSTM(4, 2, 3, 2)}, {sequences(24, 3, 4), small}, {everyToken(24, 3, 4), small}} {
+		run(t, federation(t, c.d, partition.IID{Clients: 3}, c.m), training{func(r *fedkit.Round) {
+			job := fedkit.Job{Clients: r.AllClients(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, ReuseBatches: 1}
+			together := r.Train(job).Models
+			losses := r.Losses(together, datasets.TrainPart, r.AllClients())
+			job.Clients = []int{1}
+			alone := r.Train(job).Models
+			close32(t, "model", host(t, together.Take(1)), host(t, alone), 1e-6)
+			for k, loss := range r.Losses(alone, datasets.TrainPart, r.AllClients())[0] {
+				expect.That(t, math.Abs(loss-losses[1][k]) <= 1e-6, "client %d: loss %v side by side, %v alone", k, losses[1][k], loss)
+			}
+		}}, fedkit.Options{Rounds: 1})
+	}
+}
+
+// An output depends on the tokens up to its position, not on later ones, and a label of −1 on nothing at all.
+func TestTransformerDoesNotLookAhead(t *testing.T) {
+	const T, vocabulary = 5, 4
+	d := everyToken(6, T, vocabulary)
+	fed := oneClient(t, d, model.Transformer{Vocabulary: vocabulary, Width: 6, Heads: 3, Layers: 2, Hidden: 5}.Model())
+	x := expect.Value(fed.Models(1, 1))(t)
+	outputs := func(fed *fedkit.Federation) []float32 { // of the first example
+		return slices.Concat(expect.Value(fed.Predict(t.Context(), x, datasets.TestPart, []int{0}))(t)[0].Outputs[:T]...)
+	}
+	before := outputs(fed)
+	for at := range T {
+		other := everyToken(6, T, vocabulary)
+		other.Test.Bytes[at] = (other.Test.Bytes[at] + 1) % vocabulary
+		after := outputs(oneClient(t, other, model.Transformer{Vocabulary: vocabulary, Width: 6, Heads: 3, Layers: 2, Hidden: 5}.Model()))
+		close32(t, "outputs before the change", after[:at*vocabulary], before[:at*vocabulary], 1e-6)
+		for p := at; p < T; p++ {
+			o := p * vocabulary
+			expect.That(t, math.Abs(float64(after[o]-before[o])) >= 1e-6, "token %d does not matter to the output at %d", at, p)
+		}
 	}
 }

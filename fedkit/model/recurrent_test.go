@@ -65,9 +65,9 @@ func TestRecurrentLoopsEqualUnrolled(t *testing.T) {
 			want, got := results(of.unrolled), results(of.loop)
 			for i := range want {
 				for j, v := range want[i] {
-					if d := math.Abs(float64(got[i][j] - v)); !(d <= 1e-5*(1+math.Abs(float64(v)))) {
-						t.Fatalf("%s, %d clients, result %d of %d: number %d is %v, want %v", name, clients, i, len(want), j, got[i][j], v)
-					}
+					d := math.Abs(float64(got[i][j] - v))
+					expect.Must(t, d <= 1e-5*(1+math.Abs(float64(v))),
+						"%s, %d clients, result %d of %d: number %d is %v, want %v", name, clients, i, len(want), j, got[i][j], v)
 				}
 			}
 		}

@@ -2,10 +2,15 @@ package selection
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const largest = 6 // clients
@@ -94,9 +99,8 @@ func TestFairKeepsBothBounds(t *testing.T) {
 							wanted := n - k%2 // sometimes fewer
 							chosen := s.choose(round, n, wanted, order, w.took[:m], w.waited[:m])
 							v, ok := w.after(s, round, m, mask(chosen))
-							if !ok || len(chosen) < wanted || len(chosen) > n || bits.OnesCount(mask(chosen)) != len(chosen) {
-								t.Fatalf("M = %d, n = %d, %+v, round %d: %v of %v chosen after %+v", m, n, s, round, chosen, order, w)
-							}
+							expect.Must(t, ok && len(chosen) >= wanted && len(chosen) <= n && bits.OnesCount(mask(chosen)) == len(chosen),
+								"M = %d, n = %d, %+v, round %d: %v of %v chosen after %+v", m, n, s, round, chosen, order, w)
 							next[v.sorted(s, m)] = true
 						}
 					}
@@ -157,9 +161,9 @@ func TestFairLeavesTheRuleItsChoice(t *testing.T) {
 					}
 				}
 				chosen := mask(c.s.choose(round, c.n, c.n, favorites, w.took[:c.m], w.waited[:c.m]))
-				if got := bits.OnesCount(chosen & want); got != best {
-					t.Errorf("%+v, round %d: %d of the wanted %v in %b, %d are possible after %+v", c, round, got, favorites[:c.n], chosen, best, w)
-				}
+				got := bits.OnesCount(chosen & want)
+				expect.That(t, got == best,
+					"%+v, round %d: %d of the wanted %v in %b, %d are possible after %+v", c, round, got, favorites[:c.n], chosen, best, w)
 				w, _ = w.after(c.s, round, c.m, chosen)
 			}
 		}
@@ -175,9 +179,7 @@ func TestFairIsFast(t *testing.T) {
 	for round := range 3 {
 		order := rng.Perm(m)
 		chosen := s.choose(round+1, n, n, order, took, waited)
-		if len(chosen) != n {
-			t.Fatalf("%d chosen, want %d", len(chosen), n)
-		}
+		expect.Must(t, len(chosen) == n, "%d chosen, want %d", len(chosen), n)
 		for c := range waited {
 			waited[c]++
 		}
@@ -200,9 +202,7 @@ func TestFairKeepsTheQuotaFirst(t *testing.T) {
 			order := rng.Perm(m) // a rule that prefers those it had last
 			slices.SortStableFunc(order, func(a, b int) int { return waited[a] - waited[b] })
 			chosen := s.choose(r, n, n, order, took, waited)
-			if len(chosen) != n {
-				t.Fatalf("seed %d, round %d: %d clients, want %d", seed, r, len(chosen), n)
-			}
+			expect.Must(t, len(chosen) == n, "seed %d, round %d: %d clients, want %d", seed, r, len(chosen), n)
 			for c := range m {
 				waited[c]++
 			}
@@ -210,13 +210,91 @@ func TestFairKeepsTheQuotaFirst(t *testing.T) {
 				took[c]++
 				waited[c] = 0
 			}
-			if most := slices.Max(took); most > s.most(r) {
-				t.Fatalf("seed %d, round %d: a client took part %d times, want at most %d", seed, r, most, s.most(r))
-			}
+			most := slices.Max(took)
+			expect.Must(t, most <= s.most(r), "seed %d, round %d: a client took part %d times, want at most %d", seed, r, most, s.most(r))
 			longest = max(longest, slices.Max(waited))
 		}
 	}
-	if longest > 2*s.Wait {
-		t.Errorf("a client waited %d rounds where %d were asked for", longest, s.Wait)
+	expect.That(t, longest <= 2*s.Wait, "a client waited %d rounds where %d were asked for", longest, s.Wait)
+}
+
+// Under the race detector the plugin's destructors abort when the process exits normally.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+// exact lists the probability of every ordered draw of n from the ranks 0 … m−1 by definition: draw one from
+// the softmax over the scores m, m−1, …, remove it, and repeat.
+func exact(m, n int, temperature float64) map[string]float64 {
+	all := map[string]float64{}
+	var draw func(taken []int, p float64)
+	draw = func(taken []int, p float64) {
+		if len(taken) == n {
+			all[fmt.Sprint(taken)] += p
+			return
+		}
+		sum := 0.0
+		weight := func(i int) float64 { return math.Exp(float64(-i) / temperature) }
+		for i := range m {
+			if !slices.Contains(taken, i) {
+				sum += weight(i)
+			}
+		}
+		for i := range m {
+			if !slices.Contains(taken, i) {
+				draw(append(slices.Clone(taken), i), p*weight(i)/sum)
+			}
+		}
 	}
+	draw(nil, 1)
+	return all
+}
+
+// Chi-square tests against the exact probabilities, at 99.9%.
+func TestSoftmaxIsSamplingWithoutReplacement(t *testing.T) {
+	for i, c := range []struct {
+		m, n        int
+		temperature float64
+	}{{4, 2, 1}, {4, 2, 1.5}, {5, 3, 8}, {4, 3, math.Inf(1)}, {6, 1, 0.7}} {
+		ranked := make([]int, c.m)
+		for j := range ranked {
+			ranked[j] = j
+		}
+		rng, seen := rand.New(rand.NewPCG(uint64(i), 5)), map[string]int{}
+		const draws = 40_000
+		for range draws {
+			seen[fmt.Sprint(softmax(ranked, c.n, c.temperature, rng))]++
+		}
+		stat, cells := 0.0, 0
+		for draw, p := range exact(c.m, c.n, c.temperature) {
+			expected := p * draws
+			stat += math.Pow(float64(seen[draw])-expected, 2) / expected
+			cells++
+		}
+		most := (distuv.ChiSquared{K: float64(cells - 1)}).Quantile(0.999)
+		expect.That(t, stat <= most, "%d of %d at T = %v: χ² = %.1f, at most %.1f with %d cells", c.n, c.m, c.temperature, stat, most, cells)
+	}
+}
+
+// NumPy 2.4.6: rng = numpy.random.default_rng(0); rng.choice(4, size=2, replace=False, p=p), a million times, with p the
+// softmax of 4, 3, 2, 1. The share of a draw may be off by four standard deviations.
+func TestExactProbabilitiesAreNumPys(t *testing.T) {
+	p := exact(4, 2, 1)
+	for draw, share := range map[string]float64{
+		"[0 1]": 0.4284, "[0 2]": 0.1567, "[0 3]": 0.0579, "[1 0]": 0.2002, "[1 2]": 0.0273, "[1 3]": 0.0101,
+		"[2 0]": 0.0614, "[2 1]": 0.0228, "[2 3]": 0.0032, "[3 0]": 0.0214, "[3 1]": 0.0078, "[3 2]": 0.0030,
+	} {
+		expect.That(t, math.Abs(p[draw]-share) <= 4*math.Sqrt(share/1e6)+5e-5, "P(%s) = %v, NumPy drew it in a share of %v", draw, p[draw], share)
+	}
+}
+
+func TestSoftmaxLimits(t *testing.T) {
+	rng, ranked := rand.New(rand.NewPCG(1, 1)), []int{7, 3, 9, 1}
+	for range 50 {
+		got := softmax(ranked, 2, math.SmallestNonzeroFloat64, rng)
+		expect.Must(t, slices.Equal(got, []int{7, 3}), "T → 0 chose %v, want the top ranks 7 and 3", got)
+	}
+	if got := softmax(ranked, 9, 1e300, rng); len(got) != 4 {
+		t.Errorf("%d of 4 chosen, 9 wanted", len(got))
+	}
+	got := softmax(nil, 2, 1, rng)
+	expect.That(t, len(got) == 0, "%v chosen from nobody", got)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -15,11 +14,13 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
 )
 
 // federation has m clients with the same least-squares problem, but the last one's targets have the opposite sign.
@@ -81,7 +82,7 @@ func selected(h *fedkit.History) (all [][]int) {
 
 var labels = []int{0, 1, 1, -1, 2, 0, 0, 1, 0}
 
-// rules has one of each kind, for 9 clients.
+// rules has one of each kind, for 6 clients.
 var rules = map[string]fedkit.Selector{
 	"random":        selection.Random{},
 	"diversity":     selection.Diversity{},
@@ -90,80 +91,28 @@ var rules = map[string]fedkit.Selector{
 	"explore":       selection.Explore{},
 	"dissimilarity": selection.Explore{Rate: 0.3, Then: selection.Hybrid{By: selection.Dissimilarity}},
 	"annealed":      selection.Explore{Then: selection.Annealed{Rounds: 10, Then: selection.Hybrid{HighRatio: 0.7}}},
-	"by cluster":    selection.ByCluster{Labels: labels},
-	"bandwidth":     selection.Fair{Wait: 4, Then: selection.Bandwidth{Seconds: []float64{3, 1, 4, 1, 5, 9, 2, 6, 5}}},
-	"fair":          selection.Fair{Wait: 3, Quota: 0.5, Then: selection.Explore{Then: selection.Diversity{}}},
+	"by cluster":    selection.ByCluster{Labels: []int{0, 1, 1, -1, 2, 0}},
+	"bandwidth":     selection.Fair{Wait: 8, Then: selection.Bandwidth{Seconds: []float64{3, 1, 4, 1, 5, 9}}},
+	"fair":          selection.Fair{Wait: 6, Then: selection.Explore{Then: selection.Diversity{}}},
 }
 
-// Every rule chooses n different clients, the same ones for any number of workers and after a resume, but not the same
-// ones in every round.
+// Every rule is held to what users' selectors are, on devices that are off at times too. It chooses others from round to round and with
+// another seed, and in an asynchronous round among those that are on and idle: who else is chosen is an error.
 func TestEveryRule(t *testing.T) {
-	fed := federation(t, 9)
+	fed := federation(t, 6)
+	timed := expect.Value(fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
 	for name, rule := range rules {
-		for n := 1; n <= 9; n += 2 {
-			if f, ok := rule.(selection.Fair); ok && (9 > n*(f.Wait+1) || f.Quota > 0 && 9*f.Quota < float64(n)) {
-				continue
-			}
-			o := fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n)}
-			sized := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
-				sorted := slices.Clone(chosen)
-				slices.Sort(sorted)
-				if len(chosen) != n || len(slices.Compact(sorted)) != n {
-					t.Errorf("%s, round %d: chose %v, want %d different clients", name, r.T, chosen, n)
-				}
-			}}
-			want := selected(run(t, fed, sized, n, o))
-			o.Concurrency = 3
-			if got := selected(run(t, fed, rule, n, o)); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: 3 workers choose %v, the default number chooses %v", name, got, want)
-			}
-			if n == 9 {
-				continue
-			}
-			same := !slices.ContainsFunc(want, func(s []int) bool { return !slices.Equal(s, want[0]) })
-			if same {
-				t.Errorf("%s: the same %d clients in every round", name, n)
-			}
-			o.Seed++
-			if got := selected(run(t, fed, rule, n, o)); name != "bandwidth" && reflect.DeepEqual(got, want) {
-				t.Errorf("%s: another seed chooses the same clients", name)
-			}
-
-			o = fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n), Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
-			for h, err := range fedkit.Rounds(context.Background(), fed, fedavg(fed, rule, n), o) {
-				expect.OK(t, err)
-				if len(h.Rounds) == 7 {
-					break
-				}
-			}
-			h := expect.Value(fedkit.Run(context.Background(), fed, fedavg(fed, rule, n), o))(t)
-			if got := selected(h); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: resumed, it chooses %v, want %v", name, got, want)
-			}
-		}
-	}
-}
-
-// With devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
-// that are idle, too: who else is chosen is an error.
-func TestEveryRuleOnDevices(t *testing.T) {
-	fed := expect.Value(federation(t, 9).WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
-	o := fedkit.Options{Rounds: 30, EvalEvery: 30}
-	for name, rule := range rules {
-		on := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
-			for _, c := range chosen {
-				if !slices.Contains(r.Candidates(), c) {
-					t.Errorf("%s, round %d: client %d is off", name, r.T, c)
-				}
-			}
-		}}
-		run(t, fed, on, 3, o)
+		expect.OK(t, fedtest.TestSelector(rule))
+		all := selected(run(t, fed, rule, 3, fedkit.Options{Rounds: 12, Seed: 1}))
+		expect.That(t, slices.ContainsFunc(all, func(s []int) bool { return !slices.Equal(s, all[0]) }), "%s: the same clients in every round", name)
+		other := selected(run(t, fed, rule, 3, fedkit.Options{Rounds: 12, Seed: 2}))
+		expect.That(t, name == "bandwidth" || !reflect.DeepEqual(other, all), "%s: another seed chooses the same clients", name)
 		if _, ok := rule.(selection.Fair); ok { // its bounds are for synchronous rounds
 			continue
 		}
-		if _, err := fedkit.Run(context.Background(), fed, &strategy.FedBuff{Concurrency: 4, K: 2, Selector: on, Local: fedkit.Local{Batch: 4, LR: 0.05}}, o); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		s := &strategy.FedBuff{Concurrency: 4, K: 2, Selector: rule, Local: fedkit.Local{Batch: 4, LR: 0.05}}
+		_, err := fedkit.Run(context.Background(), timed, s, fedkit.Options{Rounds: 30, EvalEvery: 30})
+		expect.That(t, err == nil, "%s: %v", name, err)
 	}
 }
 
@@ -206,15 +155,12 @@ func TestDiversityTakesTheTop(t *testing.T) {
 				ranks++
 			}
 			for i, c := range chosen {
-				if i < unknown && r.T > 1 && len(r.Past(c)) > 0 || i >= unknown && c != want[i] {
-					t.Errorf("%v, round %d: chose %v, the order is %v, %d of them unknown", by, r.T, chosen, want, unknown)
-				}
+				expect.That(t, (i >= unknown || r.T <= 1 || len(r.Past(c)) <= 0) && (i < unknown || c == want[i]),
+					"%v, round %d: chose %v, the order is %v, %d of them unknown", by, r.T, chosen, want, unknown)
 			}
 		}}
 		run(t, fed, rule, 4, fedkit.Options{Rounds: 20})
-		if ranks != 18 {
-			t.Errorf("%v: %d rounds were by rank, want all but two", by, ranks)
-		}
+		expect.That(t, ranks == 18, "%v: %d rounds were by rank, want all but two", by, ranks)
 	}
 }
 
@@ -230,14 +176,13 @@ func TestDissimilarityFindsTheOutlier(t *testing.T) {
 	} {
 		for seed := range uint64(3) {
 			h := run(t, fed, after{rule}, 2, fedkit.Options{Rounds: 3, Seed: seed})
-			if last := h.Last(); !slices.Contains(last.Clients(), 8) || last.Results[0].Similarity == 0 {
-				t.Errorf("%s: %v does not include the outlier, 8; %+v", name, last.Clients(), last.Results)
-			}
+			last := h.Last()
+			expect.That(t, slices.Contains(last.Clients(), 8) && last.Results[0].Similarity != 0,
+				"%s: %v does not include the outlier, 8; %+v", name, last.Clients(), last.Results)
 		}
 	}
-	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Results[0].Similarity != 0 {
-		t.Error("similarity is computed for a rule that does not use it")
-	}
+	h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3})
+	expect.That(t, h.Rounds[2].Results[0].Similarity == 0, "similarity is computed for a rule that does not use it")
 }
 
 // after applies a rule after two rounds with everyone.
@@ -271,14 +216,10 @@ func TestHybridHalves(t *testing.T) {
 					high++
 				}
 			}
-			if high != c.high {
-				t.Errorf("ρ = %v, n = %d: %d from the high half, want %d", c.ratio, n, high, c.high)
-			}
+			expect.That(t, high == c.high, "ρ = %v, n = %d: %d from the high half, want %d", c.ratio, n, high, c.high)
 		}}
 		run(t, fed, rule, c.n, fedkit.Options{Rounds: 20, Seed: 1})
-		if full < 12 {
-			t.Errorf("n = %d: only %d rounds with a known median", c.n, full)
-		}
+		expect.That(t, full >= 12, "n = %d: only %d rounds with a known median", c.n, full)
 	}
 }
 
@@ -289,9 +230,8 @@ func TestTooLittleHistory(t *testing.T) {
 		h := run(t, fed, growing{rule}, 5, fedkit.Options{Rounds: 3})
 		for i, r := range h.Rounds[1:] {
 			for _, c := range h.Rounds[i].Clients() {
-				if !slices.Contains(r.Clients(), c) {
-					t.Errorf("%T, round %d: %v leaves out %d, one of the few with a history", rule, r.Round, r.Clients(), c)
-				}
+				expect.That(t, slices.Contains(r.Clients(), c),
+					"%T, round %d: %v leaves out %d, one of the few with a history", rule, r.Round, r.Clients(), c)
 			}
 		}
 	}
@@ -321,18 +261,13 @@ func TestExplore(t *testing.T) {
 		c.rule.Then = watched{greedy, func(r *fedkit.Round, n int, chosen []int) { asked[r.T] = true }}
 		h := run(t, fed, c.rule, 3, o)
 		for i, r := range h.Rounds {
-			if asked[r.Round] && (r.Round <= c.cold || !slices.Equal(r.Clients(), []int{0, 1, 2})) {
-				t.Errorf("round %d: %v", r.Round, r.Clients())
-			}
-			if !asked[r.Round] && !slices.Equal(r.Clients(), plain.Rounds[i].Clients()) {
-				t.Errorf("round %d: %v, a random round has %v", r.Round, r.Clients(), plain.Rounds[i].Clients())
-			}
+			expect.That(t, !asked[r.Round] || r.Round > c.cold && slices.Equal(r.Clients(), []int{0, 1, 2}), "round %d: %v", r.Round, r.Clients())
+			expect.That(t, asked[r.Round] || slices.Equal(r.Clients(), plain.Rounds[i].Clients()),
+				"round %d: %v, a random round has %v", r.Round, r.Clients(), plain.Rounds[i].Clients())
 		}
 		later := float64(o.Rounds - c.cold)
 		explored, spread := later-float64(len(asked)), 3.3*math.Sqrt(later*c.rate*(1-c.rate)) // 99.9%
-		if math.Abs(explored-c.rate*later) > spread {
-			t.Errorf("%+v: %v of %v later rounds are random", c.rule, explored, later)
-		}
+		expect.That(t, math.Abs(explored-c.rate*later) <= spread, "%+v: %v of %v later rounds are random", c.rule, explored, later)
 	}
 }
 
@@ -344,9 +279,7 @@ func TestFairWait(t *testing.T) {
 			h := run(t, fed, selection.Fair{Wait: c.wait, Then: then}, c.n, fedkit.Options{Rounds: 60, Seed: 2})
 			last, theirs := make([]int, c.m), 0
 			for _, r := range h.Rounds {
-				if len(r.Results) != c.n {
-					t.Fatalf("%+v: %d clients in round %d", c, len(r.Results), r.Round)
-				}
+				expect.Must(t, len(r.Results) == c.n, "%+v: %d clients in round %d", c, len(r.Results), r.Round)
 				for _, i := range r.Clients() {
 					last[i] = r.Round
 					if i < c.n {
@@ -354,16 +287,13 @@ func TestFairWait(t *testing.T) {
 					}
 				}
 				for i, at := range last {
-					if r.Round-at > c.wait {
-						t.Fatalf("%+v, %s: client %d has waited since round %d, now round %d", c, name, i, at, r.Round)
-					}
+					expect.Must(t, r.Round-at <= c.wait, "%+v, %s: client %d has waited since round %d, now round %d", c, name, i, at, r.Round)
 				}
 			}
 			// The rule keeps every place that the bound does not need: here M − n clients are not the rule's own, each
 			// in one of T + 1 rounds.
-			if own := 60*c.n - (c.m-c.n)*(60/(c.wait+1)+1); name == "greedy" && theirs < own {
-				t.Errorf("%+v: %d places for the rule's own clients, want at least %d", c, theirs, own)
-			}
+			own := 60*c.n - (c.m-c.n)*(60/(c.wait+1)+1)
+			expect.That(t, name != "greedy" || theirs >= own, "%+v: %d places for the rule's own clients, want at least %d", c, theirs, own)
 		}
 	}
 }
@@ -380,38 +310,31 @@ func TestFairQuota(t *testing.T) {
 			for _, i := range r.Clients() {
 				times[i]++
 			}
-			if most := math.Ceil(c.q * float64(r.Round)); len(r.Results) != 2 || slices.Max(times) > most {
-				t.Fatalf("%+v, round %d: %d clients, took part %v times, want at most %v", c, r.Round, len(r.Results), times, most)
-			}
+			most := math.Ceil(c.q * float64(r.Round))
+			expect.Must(t, len(r.Results) == 2 && slices.Max(times) <= most,
+				"%+v, round %d: %d clients, took part %v times, want at most %v", c, r.Round, len(r.Results), times, most)
 		}
-		if times[0] != math.Ceil(c.q*50) {
-			t.Errorf("%+v: the rule's first client took part %v times of %v", c, times[0], math.Ceil(c.q*50))
-		}
+		expect.That(t, times[0] == math.Ceil(c.q*50), "%+v: the rule's first client took part %v times of %v", c, times[0], math.Ceil(c.q*50))
 	}
 }
 
 func TestAnnealed(t *testing.T) {
 	s := selection.Annealed{From: 8, To: 0.5, Rounds: 5}
 	for i, want := range []float64{8, 4, 2, 1, 0.5, 0.5} {
-		if got := s.Temperature(i + 1); math.Abs(got-want) > 1e-12 {
-			t.Errorf("round %d: T = %v, want %v", i+1, got, want)
-		}
+		got := s.Temperature(i + 1)
+		expect.That(t, math.Abs(got-want) <= 1e-12, "round %d: T = %v, want %v", i+1, got, want)
 	}
 	zero := selection.Annealed{}
-	if zero.Temperature(1) != 10 || zero.Temperature(50) != 1 {
-		t.Errorf("the default runs from %v to %v", zero.Temperature(1), zero.Temperature(50))
-	}
-	if got := (selection.Annealed{From: 8, Rounds: 1}).Temperature(1); got != 1 {
-		t.Errorf("T = %v for a single round", got)
-	}
+	expect.That(t, zero.Temperature(1) == 10 && zero.Temperature(50) == 1,
+		"the default runs from %v to %v", zero.Temperature(1), zero.Temperature(50))
+	got := (selection.Annealed{From: 8, Rounds: 1}).Temperature(1)
+	expect.That(t, got == 1, "T = %v for a single round", got)
 	// With a practically constant temperature it is the plain rule.
 	fed := federation(t, 9)
 	o := fedkit.Options{Rounds: 10}
 	a := run(t, fed, selection.Annealed{From: 2, To: 2, Then: selection.Hybrid{}}, 3, o)
 	b := run(t, fed, selection.Hybrid{Temperature: 2}, 3, o)
-	if !reflect.DeepEqual(selected(a), selected(b)) {
-		t.Errorf("%v, want %v", selected(a), selected(b))
-	}
+	expect.That(t, reflect.DeepEqual(selected(a), selected(b)), "%v, want %v", selected(a), selected(b))
 }
 
 func TestPerCluster(t *testing.T) {
@@ -419,28 +342,23 @@ func TestPerCluster(t *testing.T) {
 	first, times := map[int]int{}, make([]int, len(labels))
 	for range 4000 {
 		got := selection.PerCluster(labels, 3, rng)
-		if labels[got[0]]+labels[got[1]]+labels[got[2]] != 3 || slices.Contains(got, 3) {
-			t.Fatalf("%v does not have one client of each cluster in %v", got, labels)
-		}
+		expect.Must(t, labels[got[0]]+labels[got[1]]+labels[got[2]] == 3 && !slices.Contains(got, 3),
+			"%v does not have one client of each cluster in %v", got, labels)
 		first[labels[got[0]]]++
 		for _, i := range got {
 			times[i]++
 		}
 	}
 	for c, n := range first { // large clusters do not come first
-		if math.Abs(float64(n)-4000/3.) > 100 { // 3.3 σ
-			t.Errorf("cluster %d comes first in %d of 4000 choices", c, n)
-		}
+		expect.That(t, math.Abs(float64(n)-4000/3.) <= 100, "cluster %d comes first in %d of 4000 choices", c, n) // 3.3 σ
 	}
 	for i, n := range times { // at random within a cluster
-		if size := map[int]float64{0: 4, 1: 3, 2: 1}[labels[i]]; size > 1 && math.Abs(float64(n)-4000/size) > 110 {
-			t.Errorf("client %d is chosen %d times of 4000, one of %v", i, n, size)
-		}
+		size := map[int]float64{0: 4, 1: 3, 2: 1}[labels[i]]
+		expect.That(t, size <= 1 || math.Abs(float64(n)-4000/size) <= 110, "client %d is chosen %d times of 4000, one of %v", i, n, size)
 	}
 	for n, want := range map[int][]int{2: {0, 1}, 3: {0, 1, 4}, 5: {0, 1, 4, 2, 5}, 20: {0, 1, 4, 2, 5, 6, 7, 8}, 0: nil} {
-		if got := selection.PerCluster(labels, n, nil); !slices.Equal(got, want) {
-			t.Errorf("the first %d: %v, want %v", n, got, want)
-		}
+		got := selection.PerCluster(labels, n, nil)
+		expect.That(t, slices.Equal(got, want), "the first %d: %v, want %v", n, got, want)
 	}
 }
 
@@ -449,28 +367,20 @@ func TestOnePerCluster(t *testing.T) {
 	o := fedkit.Options{Rounds: 30}
 	seen := map[int]bool{}
 	for _, s := range selected(run(t, fed, selection.OnePerCluster{Labels: labels}, 5, o)) {
-		if len(s) != 3 || labels[s[0]]+labels[s[1]]+labels[s[2]] != 3 {
-			t.Fatalf("%v does not have one client of each cluster", s)
-		}
+		expect.Must(t, len(s) == 3 && labels[s[0]]+labels[s[1]]+labels[s[2]] == 3, "%v does not have one client of each cluster", s)
 		for _, i := range s {
 			seen[i] = true
 		}
 	}
-	if len(seen) != 8 {
-		t.Errorf("%d of 8 clients in a cluster were ever chosen", len(seen))
-	}
+	expect.That(t, len(seen) == 8, "%d of 8 clients in a cluster were ever chosen", len(seen))
 	for _, s := range selected(run(t, fed, selection.OnePerCluster{Labels: labels, First: true}, 5, o)) {
-		if !slices.Equal(s, []int{0, 1, 4}) {
-			t.Fatalf("%v are not the first of each cluster", s)
-		}
+		expect.Must(t, slices.Equal(s, []int{0, 1, 4}), "%v are not the first of each cluster", s)
 	}
 	// The clusters that a strategy serves: random before the first evaluation, one each after it.
 	ifca := &strategy.IFCA{K: 2, Fraction: 0.7, Selector: selection.OnePerCluster{}, Local: fedkit.Local{Batch: 4, LR: 0.05}}
 	h := expect.Value(fedkit.Run(context.Background(), fed, ifca, fedkit.Options{Rounds: 6}))(t)
 	for i, r := range h.Rounds {
-		if i == 0 && len(r.Results) != 6 {
-			t.Errorf("%d clients in the first round, want 6", len(r.Results))
-		}
+		expect.That(t, i != 0 || len(r.Results) == 6, "%d clients in the first round, want 6", len(r.Results))
 		if i > 0 {
 			clusters := map[int]bool{}
 			for _, c := range h.Rounds[i-1].Clusters {
@@ -479,9 +389,7 @@ func TestOnePerCluster(t *testing.T) {
 			for _, c := range r.Clients() {
 				delete(clusters, h.Rounds[i-1].Clusters[c])
 			}
-			if len(clusters) != 0 {
-				t.Errorf("round %d: %v leaves out a cluster of %v", r.Round, r.Clients(), h.Rounds[i-1].Clusters)
-			}
+			expect.That(t, len(clusters) == 0, "round %d: %v leaves out a cluster of %v", r.Round, r.Clients(), h.Rounds[i-1].Clusters)
 		}
 	}
 }
@@ -494,14 +402,11 @@ func TestBandwidth(t *testing.T) {
 		want     []int
 	}{{0, []int{0, 1, 3}}, {3, []int{1, 3}}, {100, []int{0, 1, 3}}, {0.5, []int{1}}} {
 		h := run(t, fed, selection.Bandwidth{Seconds: seconds, Deadline: c.deadline}, 3, fedkit.Options{Rounds: 2})
-		if got := h.Rounds[1].Clients(); !slices.Equal(got, c.want) {
-			t.Errorf("deadline %v: %v, want %v", c.deadline, got, c.want)
-		}
+		expect.That(t, slices.Equal(h.Rounds[1].Clients(), c.want), "deadline %v: %v, want %v", c.deadline, h.Rounds[1].Clients(), c.want)
 	}
 	h := run(t, fed, selection.Bandwidth{Seconds: seconds}, 5, fedkit.Options{Rounds: 1})
-	if got := h.Rounds[0].Clients(); !slices.Equal(got, []int{0, 1, 3, 4}) {
-		t.Errorf("%v: a client that is never available was chosen", got)
-	}
+	got := h.Rounds[0].Clients()
+	expect.That(t, slices.Equal(got, []int{0, 1, 3, 4}), "%v: a client that is never available was chosen", got)
 }
 
 func TestOptionsThatAreRefused(t *testing.T) {
@@ -527,9 +432,8 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"Selector.Deadline = -1: must be a number > 0, or 0 for none":                              selection.Bandwidth{Deadline: -1},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
-		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: invalid: "+want {
-			t.Errorf("error %v\nwant fedkit: FedAvg: invalid: %s", err, want)
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && err.Error() == "fedkit: FedAvg: invalid: "+want,
+			"error %v\nwant fedkit: FedAvg: invalid: %s", err, want)
 	}
 	// What also depends on the size of a round.
 	for want, s := range map[string]fedkit.Selector{
@@ -537,14 +441,12 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"Selector.Quota = 0.3: must be at least 3/9, the share of clients per round":  selection.Fair{Quota: 0.3},
 	} {
 		h, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
-		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: invalid: "+want || h != nil {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && err.Error() == "fedkit: FedAvg: invalid: "+want && h == nil,
+			"error %v\nwant %s", err, want)
 	}
 	run(t, fed, selection.Fair{Wait: 2, Quota: 1. / 3}, 3, fedkit.Options{Rounds: 1})
-	if s := fmt.Sprint(selection.Dissimilarity, selection.By(7)); s != "dissimilarity By(7)" {
-		t.Error(s)
-	}
+	s := fmt.Sprint(selection.Dissimilarity, selection.By(7))
+	expect.That(t, s == "dissimilarity By(7)", "%v", s)
 }
 
 // What only a round can show.
@@ -557,8 +459,43 @@ func TestFairRefusesARound(t *testing.T) {
 			"the strategy trains more clients than it selects": after{selection.Fair{Quota: 0.4}},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 3})
-		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: "+want {
-			t.Errorf("error %v\nwant %s", err, want)
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && err.Error() == "fedkit: FedAvg: "+want, "error %v\nwant %s", err, want)
+	}
+}
+
+// After two random rounds, half of the clients chosen differ a lot from the global model and half differ little. Now and
+// then a round is random, and nobody waits longer than 5 rounds.
+func Example() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: 1}, model.MLP(32)))
+	avg := &strategy.FedAvg{
+		Fraction: 0.25,
+		Selector: selection.Fair{Wait: 5, Then: selection.Explore{Then: selection.Hybrid{}}},
+		Local:    fedkit.Local{Batch: 16, LR: 0.1},
+	}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 12}))
+	times := map[int]int{}
+	for _, r := range h.Rounds {
+		for _, c := range r.Clients() {
+			times[c]++
 		}
 	}
+	fmt.Println(len(times), "of 20 clients took part")
+	// Output: 20 of 20 clients took part
+}
+
+// A custom rule is a function of what is known about the clients.
+func Example_func() {
+	largest := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
+		best := 0
+		for _, c := range r.AllClients() {
+			if len(r.Fed.Clients[c].Train) > len(r.Fed.Clients[best].Train) {
+				best = c
+			}
+		}
+		return []int{best}
+	})
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 5, Alpha: 1}, model.LogisticRegression()))
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Selector: selection.Explore{Then: largest}}, fedkit.Options{Rounds: 3}))
+	fmt.Println(len(h.Last().Results), "client in the last round")
+	// Output: 1 client in the last round
 }

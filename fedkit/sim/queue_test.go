@@ -24,9 +24,8 @@ func TestQueueOrder(t *testing.T) {
 		slices.SortFunc(events, func(a, b Event) int { // times, turns, clients and numbers are whole and small
 			return int(1e6*(a.Time-b.Time)) + 1e4*(a.Turn-b.Turn) + 1e3*(a.Client-b.Client) + a.Number - b.Number
 		})
-		if got := drain(q); !slices.Equal(got, events) || q.Len() != 0 {
-			t.Fatalf("%v, want %v", got, events)
-		}
+		got := drain(q)
+		expect.Must(t, slices.Equal(got, events) && q.Len() == 0, "%v, want %v", got, events)
 	}
 }
 
@@ -38,9 +37,7 @@ func queue(t testing.TB, events ...Event) *Queue {
 	return q
 }
 
-func push(t testing.TB, q *Queue, e Event) {
-	expect.OK(t, q.Push(e))
-}
+func push(t testing.TB, q *Queue, e Event) { expect.OK(t, q.Push(e)) }
 
 func drain(q *Queue) (events []Event) {
 	for e, ok := q.Pop(); ok; e, ok = q.Pop() {
@@ -77,9 +74,8 @@ func TestQueueInASimulation(t *testing.T) {
 	const clients = 100
 	next, now := make([]int, clients), 0.0
 	pieces := simulate(t, clients, 200, func(q *Queue, e Event) {
-		if e.Time < now || e.Time != q.Now || e.Number != next[e.Client] || q.Len() != clients-1 {
-			t.Fatalf("%v after second %v: client %d is at piece %d, %d events wait", e, now, e.Client, next[e.Client], q.Len())
-		}
+		expect.Must(t, e.Time >= now && e.Time == q.Now && e.Number == next[e.Client] && q.Len() == clients-1,
+			"%v after second %v: client %d is at piece %d, %d events wait", e, now, e.Client, next[e.Client], q.Len())
 		now = e.Time
 		next[e.Client]++
 	})
@@ -88,9 +84,7 @@ func TestQueueInASimulation(t *testing.T) {
 			t.Errorf("client %d has done %d pieces of work", client, n)
 		}
 	}
-	if pieces != 0 {
-		t.Errorf("%d pieces are missing", pieces)
-	}
+	expect.That(t, pieces == 0, "%d pieces are missing", pieces)
 }
 
 // A queue that is saved and restored continues as the original does.
@@ -100,9 +94,8 @@ func TestQueueIsSaved(t *testing.T) {
 	var file bytes.Buffer
 	expect.OK(t, gob.NewEncoder(&file).Encode(q))
 	read := &Queue{}
-	if err := gob.NewDecoder(&file).Decode(read); err != nil || !reflect.DeepEqual(read, q) {
-		t.Fatalf("%+v, want %+v; %v", read, q, err)
-	}
+	err := gob.NewDecoder(&file).Decode(read)
+	expect.Must(t, err == nil && reflect.DeepEqual(read, q), "%+v, want %+v; %v", read, q, err)
 	push(t, q, Event{2, 0, 1, 1})
 	push(t, read, Event{2, 0, 1, 1})
 	if got, want := drain(read), drain(q); !slices.Equal(got, want) {
@@ -126,9 +119,8 @@ func TestQueueRefusals(t *testing.T) {
 		{math.NaN(), "sim.Queue: Event.Time = NaN of client 3: must be a number ≥ 5, which is now"},
 		{math.Inf(1), "sim.Queue: Event.Time = +Inf of client 3: must be a number ≥ 5, which is now"},
 	} {
-		if err := q.Push(Event{Time: test.time, Client: 3}); said(err) != test.want || q.Len() != 0 {
-			t.Errorf("%v, want %q", err, test.want)
-		}
+		err := q.Push(Event{Time: test.time, Client: 3})
+		expect.That(t, said(err) == test.want && q.Len() == 0, "%v, want %q", err, test.want)
 	}
 	push(t, q, Event{Time: 5})
 }

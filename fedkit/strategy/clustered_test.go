@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
@@ -19,12 +21,14 @@ import (
 
 // Brute-force references for clustered algorithms.
 
-// meanOf returns the weighted mean of some rows.
+// meanOf returns the weighted mean of some rows; nil for all, and for equal weights.
 func meanOf(x [][]float64, at []int, weights []float64) []float64 {
 	mean, sum := make([]float64, len(x[0])), 0.0
-	for _, i := range at {
+	for i := range x {
 		w := 1.0
-		if weights != nil {
+		if at != nil && !slices.Contains(at, i) {
+			continue
+		} else if weights != nil {
 			w = weights[i]
 		}
 		floats.AddScaled(mean, w, x[i])
@@ -174,9 +178,7 @@ type numbered struct {
 
 // trained is one local training of a client in a round.
 func (s numbered) trained(round, client int, start []float64) []float64 {
-	ones := slices.Repeat([]float64{1}, len(start))
-	w, _ := s.train(round, 1, s.of[client], s.l.Epochs, start, ones, make([]float64, len(start)))
-	return w
+	return s.plain(round, 1, s.of[client], start)
 }
 
 // tests returns the loss of a model on a client's test examples.
@@ -189,13 +191,11 @@ func (s numbered) tests(client int, w []float64) float64 {
 // sameLosses compares scores with the losses of models, by client.
 func (s numbered) sameLosses(t *testing.T, what string, got []fedkit.Score, models [][]float64) {
 	t.Helper()
-	if len(got) != len(models) {
-		t.Fatalf("%s: %d scores, want %d", what, len(got), len(models))
-	}
+	expect.Must(t, len(got) == len(models), "%s: %d scores, want %d", what, len(got), len(models))
 	for i, w := range models {
-		if loss := s.tests(i, w); math.Abs(float64(got[i].Loss)-loss) > 1e-4*(1e-3+loss) {
-			t.Errorf("%s: client %d is served a model of loss %v, want %v", what, i, got[i].Loss, loss)
-		}
+		loss := s.tests(i, w)
+		expect.That(t, math.Abs(float64(got[i].Loss)-loss) <= 1e-4*(1e-3+loss),
+			"%s: client %d is served a model of loss %v, want %v", what, i, got[i].Loss, loss)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 		if temperature == 0 {
 			temperature = 1
 		}
-		start := startOf(t, fed, seed)
+		start := starts(t, fed, seed, 1)[0]
 		global, own := slices.Clone(start), [][]float64{slices.Clone(start), slices.Clone(start), slices.Clone(start)}
 		W := make([][]float64, fed.Size())
 		for i := range W {
@@ -271,9 +271,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			floats.Scale(1/sum, w)
 			return w
 		}
-		for h, err := range fedkit.Rounds(t.Context(), fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			expect.OK(t, err)
-			r := h.Last()
+		for r := range each(t, fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			S := r.Clients()
 			var models, deltas [][]float64
 			for _, i := range S {
@@ -282,18 +280,14 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 				models = append(models, w)
 				deltas = append(deltas, floats.SubTo(make([]float64, len(w)), w, from))
 			}
-			everyone := make([]int, len(S))
-			for i := range everyone {
-				everyone[i] = i
-			}
-			floats.Add(global, meanOf(deltas, everyone, nil))
+			floats.Add(global, meanOf(deltas, nil, nil))
 			for c := range own {
 				weights := make([]float64, len(S))
 				for at, i := range S {
 					weights[at] = W[i][c]
 				}
 				if floats.Sum(weights) > 0 {
-					floats.Add(own[c], meanOf(deltas, everyone, weights))
+					floats.Add(own[c], meanOf(deltas, nil, weights))
 				}
 			}
 			if r.Round%2 == 0 {
@@ -301,7 +295,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 				if s.Updates {
 					x = deltas
 				}
-				mean = meanOf(x, everyone, nil)
+				mean = meanOf(x, nil, nil)
 				labels := c.group(x)
 				overlap := make([][]float64, k)
 				for old := range overlap {
@@ -337,9 +331,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			sameRows(t, s.State.Models, append([][]float64{global}, own...), "%s, round %d: models", name, r.Round)
 			var serve, unseenFrom [][]float64
 			for i, w := range s.State.W {
-				if !agree(w, W[i]) {
-					t.Fatalf("%s, round %d: client %d has the weights %v, want %v", name, r.Round, i, w, W[i])
-				}
+				expect.Must(t, agree(w, W[i]), "%s, round %d: client %d has the weights %v, want %v", name, r.Round, i, w, W[i])
 				serve = append(serve, mixture(W[i]))
 			}
 			o.sameLosses(t, name, r.Scores, serve)
@@ -356,5 +348,398 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			}
 			unseen.sameLosses(t, name+", unseen clients", r.Unseen, unseenFrom)
 		}
+	}
+}
+
+// clusters are models and their clients, in plain Go.
+type clusters struct {
+	models [][]float64
+	of     []int
+}
+
+// own returns the model of a cluster, or for −1 the mean of those in use.
+func (c clusters) own(of int) []float64 {
+	if of >= 0 {
+		return c.models[of]
+	}
+	used := c.used()
+	if len(used) == 0 {
+		return c.models[0]
+	}
+	return meanOf(c.models, used, nil)
+}
+
+func (c clusters) used() (used []int) {
+	for k := range c.models {
+		if slices.Contains(c.of, k) {
+			used = append(used, k)
+		}
+	}
+	return used
+}
+
+// nearest returns the cluster in use whose center is nearest to x.
+func (c clusters) nearest(x []float64, centers [][]float64) int {
+	best := -1
+	for _, k := range c.used() {
+		if best < 0 || floats.Distance(x, centers[k], 2) < floats.Distance(x, centers[best], 2) {
+			best = k
+		}
+	}
+	return best
+}
+
+// average sets the models to the means of the clients' uploads.
+func (c clusters) average(clients []int, w [][]float64, weights []float64) {
+	for k := range c.models {
+		var own []int
+		for at, i := range clients {
+			if c.of[i] == k {
+				own = append(own, at)
+			}
+		}
+		if own != nil {
+			c.models[k] = meanOf(w, own, weights)
+		}
+	}
+}
+
+// same compares with what an algorithm keeps and what it served.
+func (c clusters) same(t *testing.T, got strategy.Clustered, o numbered, r *fedkit.Record) {
+	t.Helper()
+	expect.Must(t, slices.Equal(got.Of, c.of) && slices.Equal(r.Clusters, c.of),
+		"round %d: clusters %v, recorded %v, want %v", r.Round, got.Of, r.Clusters, c.of)
+	sameRows(t, got.Models, c.models, "round %d: models", r.Round)
+	var serve [][]float64
+	for _, k := range c.of {
+		serve = append(serve, c.own(k))
+	}
+	o.sameLosses(t, "FedClust or FeSEM", r.Scores, serve)
+}
+
+// FedClust in plain Go, both forms, with partial participation.
+func TestFedClustAgainstFloat64(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	const rounds, seed, k = 7, 5, 3
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
+	all := math.Inf(1)
+	for _, c := range []struct {
+		s        strategy.FedClust
+		from, to int // the weights that are compared
+		group    func(x [][]float64) []int
+	}{
+		{strategy.FedClust{K: k, Every: 3, Layers: []string{"dense2"}, Clusterer: cluster.KMeans{}}, 12, 16, func(x [][]float64) []int { return bestKMeans(x, k) }},
+		{strategy.FedClust{K: k}, 0, 16, func(x [][]float64) []int { return merged(x, k, all, ward) }},
+		{strategy.FedClust{K: k, MultiStart: true, Layers: []string{"dense1/weights", "dense2/biases"}, Every: 2}, 0, 16, func(x [][]float64) []int { return merged(x, k, all, ward) }},
+		{strategy.FedClust{Once: true, Clusterer: cluster.Agglomerative{Linkage: cluster.Average, Height: 0.35}}, 12, 16,
+			func(x [][]float64) []int { return merged(x, 1, 0.35, average) }},
+	} {
+		s := c.s
+		s.Fraction, s.Local = 0.6, l
+		fed, o, unseen := replay(t, l, seed)
+		features := func(w []float64) []float64 {
+			x := slices.Clone(w[c.from:c.to])
+			if s.MultiStart { // without the biases of the first layer and the weights of the second
+				x = append(x[:9], x[15])
+			}
+			return x
+		}
+		initial := starts(t, fed, seed, 1)[0]
+		now := clusters{[][]float64{initial, initial, initial}, slices.Repeat([]int{-1}, fed.Size())}
+		if s.MultiStart {
+			now.models = starts(t, fed, seed, k)
+			for i, client := range fedkit.Random(seed, "clusters", 0).Perm(fed.Size()) {
+				now.of[client] = i % k
+			}
+		}
+		var means [][]float64 // of the uploads in round 1 of the paper's form
+		joined := 0
+		for r := range each(t, fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
+			S := r.Clients()
+			var w, x [][]float64
+			var n []float64
+			for _, i := range S {
+				w = append(w, o.trained(r.Round, i, now.own(now.of[i])))
+				x = append(x, features(w[len(w)-1]))
+				n = append(n, float64(len(fed.Clients[i].Train)))
+			}
+			var labels []int
+			switch {
+			case s.Once && r.Round == 1:
+				expect.Must(t, len(S) == fed.Size(), "%d clients in the first round, want all", len(S))
+				labels = c.group(x)
+				for _, group := range members(labels, 1+slices.Max(labels)) {
+					means = append(means, meanOf(x, group, nil))
+					if len(means) > 3 {
+						now.models = append(now.models, initial)
+					}
+				}
+				now.models = now.models[:len(means)]
+				copy(now.of, labels)
+				expect.Must(t, len(means) >= 2 && len(means) <= 8, "%d clusters: the height is no test", len(means))
+			case !s.Once && (r.Round-1)%max(s.Every, 1) == 0:
+				labels = c.group(x)
+				overlap, others := make([][]float64, k), make([]bool, k)
+				for i, of := range now.of {
+					if of >= 0 && !slices.Contains(S, i) {
+						others[of] = true
+					}
+				}
+				for old := range overlap {
+					overlap[old] = make([]float64, k)
+					for at, i := range S {
+						if now.of[i] == old {
+							overlap[old][labels[at]] += 100
+						}
+					}
+					for c := range 1 + slices.Max(labels) {
+						if !others[old] { // a number not in use is better
+							overlap[old][c]++
+						}
+					}
+				}
+				same := false
+				for _, naming := range namings(overlap) { // any of equally good numberings
+					next := slices.Clone(now.of)
+					for at, i := range S {
+						next[i] = naming[labels[at]]
+					}
+					if same = slices.Equal(next, s.State.Of); same {
+						now.of = next
+						break
+					}
+				}
+				expect.Must(t, same,
+					"round %d: clients %v had clusters %v, and have %v; they were divided into %v", r.Round, S, now.of, s.State.Of, labels)
+			default:
+				next := slices.Clone(now.of)
+				for at, i := range S {
+					if now.of[i] < 0 {
+						var centers [][]float64
+						for _, m := range now.models {
+							centers = append(centers, features(m))
+						}
+						next[i] = now.nearest(x[at], centers)
+						joined++
+					}
+				}
+				now.of = next
+			}
+			if means == nil || r.Round > 1 {
+				now.average(S, w, n)
+			}
+			now.same(t, s.State.Clustered, o, r)
+			// Unseen clients.
+			var serve [][]float64
+			for i := range fed.Unseen.Clients {
+				start, centers := now.own(-1), means
+				if s.Once {
+					start = initial
+				} else {
+					for _, m := range now.models {
+						centers = append(centers, features(m))
+					}
+				}
+				serve = append(serve, now.own(now.nearest(features(unseen.trained(r.Round, i, start)), centers)))
+			}
+			unseen.sameLosses(t, "unseen clients", r.Unseen, serve)
+		}
+		expect.That(t, s.Every != 3 || joined != 0, "no client joined between two groupings: the seed is no test")
+	}
+}
+
+// The paper's form sends the last layer of all clients once; then the cohort's whole models travel.
+func TestFedClustBytes(t *testing.T) {
+	fed := rivals(t, model.MLP(3), 8, 8, 8, 8)
+	for _, c := range []struct {
+		s     strategy.FedClust
+		first int64
+	}{
+		{strategy.FedClust{Once: true}, 4 * 4},
+		{strategy.FedClust{Once: true, Layers: []string{"dense1"}}, 4 * 12},
+		{strategy.FedClust{K: 2, Layers: []string{"dense2"}}, 2 * 16},
+	} {
+		s := c.s
+		s.Fraction, s.Local = 0.5, standard
+		h := run(t, fed, &s, fedkit.Options{Rounds: 2})
+		if got, want := h.Rounds[0].BytesUp, 4*c.first; got != want {
+			t.Errorf("%v, Once %v: %d bytes up in the first round, want %d", s.Layers, s.Once, got, want)
+		}
+		if got, want := h.Rounds[0].BytesDown, int64(4*16*len(h.Rounds[0].Results)); got != want {
+			t.Errorf("%v, Once %v: %d bytes down in the first round, want whole models, %d", s.Layers, s.Once, got, want)
+		}
+		if got, want := h.Rounds[1].BytesUp, int64(4*2*16); got != want {
+			t.Errorf("%v, Once %v: %d bytes up in the second round, want %d", s.Layers, s.Once, got, want)
+		}
+	}
+}
+
+// scripted clusters and selects clients by a script per round.
+type scripted struct{ clients, labels [][]int }
+
+func (s scripted) Select(r *fedkit.Round, _ int) []int { return s.clients[r.T-1] }
+
+func (s scripted) by(round *int) cluster.Clusterer {
+	return cluster.Func(func(*cluster.Points, int, *rand.Rand) ([]int, error) { return s.labels[*round], nil })
+}
+
+// Clusters keep their numbers, take free ones, appear and vanish.
+func TestFedClustMatchesClusters(t *testing.T) {
+	fed := quadratic(t, even...)
+	script := scripted{
+		clients: [][]int{{0, 1, 2, 3}, {2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 5}},
+		labels:  [][]int{{0, 0, 1, 1}, {1, 1, 0, 0}, {0, 0, 1, 1, 1, 2}, {0, 0, 0}},
+	}
+	for _, c := range []struct {
+		k    int
+		want [][]int // by round
+	}{
+		{0, [][]int{{0, 0, 1, 1, -1, -1}, {0, 0, 1, 1, 2, 2}, {0, 0, 1, 1, 1, 2}, {0, 0, 1, 1, 1, 0}}},
+		{3, [][]int{{0, 0, 1, 1, -1, -1}, {0, 0, 1, 1, 2, 2}, {0, 0, 1, 1, 1, 2}, {0, 0, 1, 1, 1, 0}}},
+	} {
+		round := -1
+		s := &strategy.FedClust{K: c.k, Selector: fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
+			round = r.T - 1
+			return script.Select(r, n)
+		}), Clusterer: finder{script.by(&round)}, Local: standard}
+		for i, r := range run(t, fed, s, fedkit.Options{Rounds: 4}).Rounds {
+			got := cluster.Renumber(r.Clusters)
+			expect.That(t, slices.Equal(got, cluster.Renumber(c.want[i])), "k = %d, round %d: clusters %v, want %v", c.k, i+1, r.Clusters, c.want[i])
+			expect.That(t, r.Clustering.Count == 1+slices.Max(cluster.Renumber(c.want[i])),
+				"k = %d, round %d: %d clusters", c.k, i+1, r.Clustering.Count)
+		}
+		want := map[int]int{0: 2, 3: 3}[c.k]
+		expect.That(t, s.State.Models.Rows() == want, "k = %d: %d models are left, want %d", c.k, s.State.Models.Rows(), want)
+	}
+}
+
+// finder finds the number of clusters itself.
+type finder struct{ cluster.Clusterer }
+
+func (finder) SelectsK() bool { return true }
+
+// With two clients per round and five clusters, some clusters have never had a client. Their models are not served.
+func TestClusteredWithFewClients(t *testing.T) {
+	fed := rivals(t, model.MLP(), even...)
+	initial := starts(t, fed, 1, 1)[0]
+	for name, s := range map[string]fedkit.Strategy{
+		"FedClust": &strategy.FedClust{K: 5, Every: 2, Fraction: 1. / 3, Local: standard},
+		"FeSEM":    &strategy.FeSEM{K: 5, Fraction: 1. / 3, Local: standard},
+	} {
+		run(t, fed, s, fedkit.Options{Rounds: 2, Seed: 1})
+		sv := expect.Value(fedkit.Served(t.Context(), fed, s))(t)
+		models := host(t, sv.Models)
+		for i, k := range sv.Assign {
+			expect.That(t, !agree(models[k], initial), "%s: client %d, in cluster %d, is served the initial model", name, i, sv.Clusters[i])
+		}
+	}
+}
+
+// A client whose updates are not finite has no cluster where they are compared, and elsewhere keeps one. It is served a model, such as the
+// mean of all, and affects no other client.
+func TestClusteredSkips(t *testing.T) {
+	fed := rivals(t, model.MLP(), even...).Intercept(poison(2))
+	compared, chosen := []fedkit.Strategy{
+		&strategy.FedClust{K: 2, Local: standard}, &strategy.FedClust{K: 2, Once: true, Local: standard}, &strategy.FedClust{K: 6, Every: 2, Local: standard},
+		&strategy.FeSEM{Local: standard}, &strategy.FedPRISM{K: 2, Every: 1, Local: standard}, &strategy.AdaptiveClustering{SAProb: 1, Local: standard},
+	}, []fedkit.Strategy{
+		&strategy.IFCA{K: 2, Local: standard}, &strategy.OneShot{K: 2, Local: standard}, &strategy.LCFL{K: 2, Warmup: 1, Local: standard},
+		&strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, Local: standard},
+	}
+	for n, s := range append(compared, chosen...) {
+		last := run(t, fed, s, fedkit.Options{Rounds: 3, NotFinite: fedkit.Skip}).Last()
+		for i, c := range last.Clusters {
+			expect.That(t, (c < 0) == (i == 2 && n < len(compared)) && last.Scores[i].Loss < 1e6,
+				"%T: clusters %v, scores %v", s, last.Clusters, last.Scores)
+		}
+		most := slices.Max(last.Clusters)
+		expect.That(t, most >= 1 && (n != 5 || most == 4), "%T: clusters %v", s, last.Clusters) // AdaptiveClustering: one each
+	}
+}
+
+// Algorithm 1 in plain Go, with partial participation.
+func TestFeSEMAgainstFloat64(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	const rounds, seed, k = 8, 7, 2
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
+	moved := 0
+	for _, random := range []bool{false, true} {
+		s := strategy.FeSEM{K: k, Random: random, Fraction: 0.6, Local: l}
+		fed, o, unseen := replay(t, l, seed)
+		initial := starts(t, fed, seed, 1)[0]
+		now := clusters{[][]float64{initial, initial}, slices.Repeat([]int{-1}, fed.Size())}
+		for r := range each(t, fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
+			S := r.Clients()
+			var w [][]float64
+			for _, i := range S {
+				w = append(w, o.trained(r.Round, i, now.own(now.of[i])))
+			}
+			if r.Round == 1 {
+				got := make([]int, len(S)) // whose numbers are free
+				for at, i := range S {
+					got[at] = s.State.Of[i]
+				}
+				want := bestKMeans(w, k)
+				if random {
+					if want = slices.Clone(got); len(S) != 6 || len(members(got, k)[0]) != 3 {
+						t.Errorf("the first clusters are %v: want two of equal size", got)
+					}
+				}
+				expect.Must(t, sameGroups(got, want), "the first clusters are %v, want %v", got, want)
+				for at, i := range S {
+					now.of[i] = got[at]
+				}
+			} else {
+				next := slices.Clone(now.of)
+				for at, i := range S {
+					next[i] = 0
+					for c := range k {
+						if floats.Distance(w[at], now.models[c], 2) < floats.Distance(w[at], now.models[next[i]], 2) {
+							next[i] = c
+						}
+					}
+					if now.of[i] >= 0 && next[i] != now.of[i] {
+						moved++
+					}
+				}
+				now.of = next
+			}
+			now.average(S, w, nil)
+			now.same(t, s.State.Clustered, o, r)
+			var serve [][]float64
+			for i := range fed.Unseen.Clients {
+				serve = append(serve, now.own(now.nearest(unseen.trained(r.Round, i, now.own(-1)), now.models)))
+			}
+			unseen.sameLosses(t, "unseen clients", r.Unseen, serve)
+		}
+	}
+	expect.That(t, moved != 0, "no client changed its cluster: the seed is no test")
+}
+
+// With two clients per round and three clusters, one cluster is empty. The round's clients give it no weight, and
+// others keep theirs.
+func TestFedPRISMGivesEmptyClustersNoWeight(t *testing.T) {
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.5, Seed: 3}, model.LogisticRegression()))(t)
+	for _, center := range []bool{false, true} {
+		s := &strategy.FedPRISM{K: 3, Every: 1, Fraction: 1. / 3, Center: center, Local: fedkit.Local{Batch: 32, LR: 0.1}}
+		h := run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 2})
+		in := map[int]bool{}
+		for _, c := range h.Last().Clients() {
+			in[c] = true
+		}
+		empty := map[int]int{} // how many clients give a cluster no weight
+		for i, w := range s.State.W {
+			expect.That(t, math.Abs(floats.Sum(w)-1) <= 1e-12, "client %d has weights %v", i, w)
+			for c := range w {
+				switch {
+				case !in[i] && w[c] != 1./3:
+					t.Errorf("client %d took no part, and has weights %v", i, w)
+				case in[i] && w[c] == 0:
+					empty[c]++
+				}
+			}
+		}
+		expect.That(t, len(in) == 2 && len(empty) == 1 && empty[0]+empty[1]+empty[2] == 2,
+			"Center = %v: of two clients, %v give a cluster no weight: want one cluster and both; W = %v", center, empty, s.State.W)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
@@ -20,7 +19,7 @@ import (
 // directions returns the principal directions of models, from their covariance.
 func directions(models [][]float64, n int) (m [][]float64) {
 	d := len(models[0])
-	mean, cov := meanRow(models), mat.NewSymDense(d, nil)
+	mean, cov := meanOf(models, nil, nil), mat.NewSymDense(d, nil)
 	for _, w := range models {
 		cov.SymRankOne(cov, 1, mat.NewVecDense(d, floats.SubTo(make([]float64, d), w, mean)))
 	}
@@ -34,14 +33,6 @@ func directions(models [][]float64, n int) (m [][]float64) {
 	return m
 }
 
-func meanRow(rows [][]float64) []float64 {
-	m := make([]float64, len(rows[0]))
-	for _, w := range rows {
-		floats.AddScaled(m, 1/float64(len(rows)), w)
-	}
-	return m
-}
-
 // membersOf returns the models in a cluster.
 func membersOf(w [][]float64, labels []int, k int) (in [][]float64) {
 	for i, c := range labels {
@@ -50,14 +41,6 @@ func membersOf(w [][]float64, labels []int, k int) (in [][]float64) {
 		}
 	}
 	return in
-}
-
-// spread is the sum of squared distances to the mean.
-func spread(rows [][]float64) (sum float64) {
-	for _, w := range rows {
-		sum += math.Pow(floats.Distance(w, meanRow(rows), 2), 2)
-	}
-	return sum
 }
 
 // sameGroups says whether two labelings differ in names only.
@@ -82,9 +65,7 @@ func TestFedACAgainstFloat64(t *testing.T) {
 	for seed := range uint64(2) {
 		replayFedAC(t, seed+1, &all)
 	}
-	if all.merged == 0 || all.divided == 0 || all.moved == 0 || all.single == 0 {
-		t.Errorf("%+v: the replays show too little", all)
-	}
+	expect.That(t, all.merged != 0 && all.divided != 0 && all.moved != 0 && all.single != 0, "%+v: the replays show too little", all)
 }
 
 func replayFedAC(t *testing.T, seed uint64, all *seen) {
@@ -93,7 +74,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 	fed := rivals(t, model.MLP(3), 20, 31, 8, 24, 17, 40, 12, 16)
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 3, 1}, Regression: true}, l, seed}
 	split, M := 3*3+3, fed.Size() // the last layer is the decision
-	x := startOf(t, fed, seed)
+	x := starts(t, fed, seed, 1)[0]
 	w, omega, phi, labels := make([][]float64, M), [][]float64{x}, x, slices.Repeat([]int{-1}, M)
 	for i := range w {
 		w[i] = x
@@ -108,29 +89,30 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 	ratio := func(labels []int, k int) (g []float64) {
 		centers := make([][]float64, k)
 		for c := range k {
-			centers[c] = meanRow(membersOf(w, labels, c))
+			centers[c] = meanOf(membersOf(w, labels, c), nil, nil)
 		}
 		for c := range k {
 			inter := 0.0
 			for j := range k {
 				inter += math.Pow(floats.Distance(centers[c], centers[j], 2), 2) / float64(k-1)
 			}
-			in := membersOf(w, labels, c)
-			g = append(g, spread(in)/float64(len(in))/inter)
+			spread, in := 0.0, membersOf(w, labels, c)
+			for _, w := range in {
+				spread += math.Pow(floats.Distance(w, centers[c], 2), 2) / float64(len(in))
+			}
+			g = append(g, spread/inter)
 		}
 		return g
 	}
 	s := &strategy.FedAC{K: 3, Mu: mu, Lambda: lambda, A: a, B: b, Every: every, D: dims, Fraction: 0.75, Local: l}
-	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		expect.OK(t, err)
-		r := h.Last()
+	for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 		var sent [][]float64
 		for _, i := range r.Clients() {
-			pull := meanRow(omega)
+			pull := meanOf(omega, nil, nil)
 			if labels[i] >= 0 {
 				pull = omega[labels[i]]
 			}
-			w[i] = o.pulled(r.Round, i, w[i], func(v []float64, j int) float64 {
+			w[i], _ = o.train(r.Round, 1, i, 1, w[i], nil, func(v []float64, j int) float64 {
 				p := mu * (v[j] - pull[j])
 				if j < split {
 					p += lambda * (v[j] - phi[j])
@@ -139,7 +121,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			})
 			sent = append(sent, w[i])
 		}
-		phi = meanRow(sent)
+		phi = meanOf(sent, nil, nil)
 		if r.Round%every == 1 {
 			axes = directions(sent, dims)
 		}
@@ -169,9 +151,8 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			labels[i] = best
 		}
 		k := pack(labels)
-		if got := int(r.Notes["clusters before"]); got != k {
-			t.Fatalf("seed %d, round %d: %v clusters before tuning, want %d", seed, r.Round, got, k)
-		}
+		got := int(r.Notes["clusters before"])
+		expect.Must(t, got == k, "seed %d, round %d: %v clusters before tuning, want %d", seed, r.Round, got, k)
 		if k == 1 {
 			all.single++
 			halves := slices.Clone(labels)
@@ -194,7 +175,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 				if g[c] < a && rest > 1 {
 					to, near := -1, math.Inf(1)
 					for j := range k {
-						d := floats.Distance(meanRow(membersOf(w, before, c)), meanRow(membersOf(w, before, j)), 2)
+						d := floats.Distance(meanOf(membersOf(w, before, c), nil, nil), meanOf(membersOf(w, before, j), nil, nil), 2)
 						if j != c && d < near && slices.Contains(labels, j) {
 							to, near = j, d
 						}
@@ -215,20 +196,18 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			}
 		}
 		k = pack(labels)
-		if !sameGroups(r.Clusters, labels) {
-			t.Fatalf("seed %d, round %d: clusters %v, want %v", seed, r.Round, r.Clusters, labels)
-		}
+		expect.Must(t, sameGroups(r.Clusters, labels), "seed %d, round %d: clusters %v, want %v", seed, r.Round, r.Clusters, labels)
 		labels = slices.Clone(r.Clusters) // the numbering of the halves is random
 		omega = nil
 		for c := range k {
-			omega = append(omega, meanRow(membersOf(w, labels, c)))
+			omega = append(omega, meanOf(membersOf(w, labels, c), nil, nil))
 		}
 		sameRows(t, s.State.Omega, omega, "seed %d, round %d: Ω", seed, r.Round)
 		sameRows(t, s.State.W, w, "seed %d, round %d: w", seed, r.Round)
 		// Ω_k and Φ down, w_i up.
-		if up := int64(4 * 16 * len(sent)); r.BytesUp != up || r.BytesDown != up+int64(4*split*len(sent)) {
-			t.Errorf("seed %d, round %d: %d bytes down and %d up", seed, r.Round, r.BytesDown, r.BytesUp)
-		}
+		up := int64(4 * 16 * len(sent))
+		expect.That(t, r.BytesUp == up && r.BytesDown == up+int64(4*split*len(sent)),
+			"seed %d, round %d: %d bytes down and %d up", seed, r.Round, r.BytesDown, r.BytesUp)
 	}
 }
 
@@ -243,9 +222,7 @@ func byNotes(t *testing.T, r *fedkit.Record, want []float64, sorted bool) {
 		slices.Sort(got)
 		slices.Sort(want)
 	}
-	if !agree(got, want) {
-		t.Errorf("round %d: G = %v, want %v", r.Round, got, want)
-	}
+	expect.That(t, agree(got, want), "round %d: G = %v, want %v", r.Round, got, want)
 }
 
 // pack renumbers clusters 0, 1, …, k−1 in order, and returns k.
@@ -279,36 +256,12 @@ func divide(labels []int, c, to int, w [][]float64, low func([]float64) []float6
 	return true
 }
 
-// pulled is a client's local SGD with an additional gradient, on the batches that fedkit draws.
-func (s solver) pulled(round, client int, start []float64, pull func(w []float64, j int) float64) []float64 {
-	w := slices.Clone(start)
-	order := slices.Clone(s.fed.Clients[client].Train)
-	fedkit.Random(s.seed, "batches", round, client, 0).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	for batch := range slices.Chunk(order, s.l.Batch) {
-		x, y := rowsOf(&s.fed.Data.Train, batch)
-		_, g := s.net.Gradient(w, x, y)
-		at := slices.Clone(w)
-		for j := range w {
-			w[j] -= s.l.LR * (g[j] + pull(at, j))
-		}
-	}
-	return w
-}
-
-// Equal clients stay in one cluster; four different groups of clients go from one cluster to four.
+// Equal clients stay in one cluster. That four groups of clients go from one cluster to four is in the example.
 func TestFedACFindsTheNumber(t *testing.T) {
 	expect.Long(t, "a curve")
-	for _, degrees := range [][]int{{0}, {0, 90, 180, 270}} {
-		fed := expect.Value(fedkit.New(datasets.Digits(), partition.Rotations{Degrees: degrees, Of: partition.IID{Clients: 20, Seed: 1}}, model.LogisticRegression()))(t)
-		s := &strategy.FedAC{K: 1, Local: fedkit.Local{Epochs: 4, Batch: 16, LR: 0.1}}
-		last := run(t, fed, s, fedkit.Options{Rounds: 4}).Last()
-		if got := int(last.Notes["clusters after"]); got != len(degrees) {
-			t.Errorf("%v: %d clusters: %v", degrees, got, last.Notes)
-		}
-		if !sameGroups(last.Clusters, partition.Groups(fed.Clients)) {
-			t.Fatalf("clusters %v are not the groups", last.Clusters)
-		}
-	}
+	s := &strategy.FedAC{K: 1, Local: fedkit.Local{Epochs: 4, Batch: 16, LR: 0.1}}
+	last := run(t, dealt(partition.IID{Clients: 20, Seed: 1}, model.LogisticRegression()), s, fedkit.Options{Rounds: 4}).Last()
+	expect.That(t, last.Notes["clusters after"] == 1 && slices.Max(last.Clusters) == 0, "clusters %v: %v", last.Clusters, last.Notes)
 }
 
 // Two clusters of one client each, with G = 0, are merged unless a is 0.
@@ -316,9 +269,8 @@ func TestFedACMergesThoseAlone(t *testing.T) {
 	for a, want := range map[float64]int{0: 1, fedkit.Zero: 2} {
 		s := &strategy.FedAC{K: 2, A: a, Local: standard}
 		h := run(t, quadratic(t, 8, 8), s, fedkit.Options{Rounds: 3})
-		if got := int(h.Rounds[0].Notes["clusters after"]); got != want {
-			t.Errorf("A = %v: %d clusters of two clients, want %d", a, got, want)
-		}
+		got := int(h.Rounds[0].Notes["clusters after"])
+		expect.That(t, got == want, "A = %v: %d clusters of two clients, want %d", a, got, want)
 	}
 }
 
@@ -328,14 +280,11 @@ func TestFedACSkipsAndWelcomes(t *testing.T) {
 	s := &strategy.FedAC{K: 2, Fixed: true, Local: standard}
 	h := run(t, fed.Intercept(poison(2)), s, fedkit.Options{Rounds: 2, NotFinite: fedkit.Skip})
 	for i, c := range h.Last().Clusters {
-		if (c < 0) != (i == 2) {
-			t.Errorf("clusters %v, want one of each client but the third", h.Last().Clusters)
-		}
+		expect.That(t, (c < 0) == (i == 2), "clusters %v, want one of each client but the third", h.Last().Clusters)
 	}
-	if got, want := host(t, s.State.W)[2], startOf(t, fed, 0); !slices.Equal(got, want) {
+	if got, want := host(t, s.State.W)[2], starts(t, fed, 0, 1)[0]; !slices.Equal(got, want) {
 		t.Errorf("the model of a client that was skipped is %v, want %v", got, want)
 	}
-	if n := len(h.Last().Unseen); n != 2 || s.State.Omega.Rows() != 2 {
-		t.Errorf("%d unseen clients have scores, and there are %d clusters", n, s.State.Omega.Rows())
-	}
+	n := len(h.Last().Unseen)
+	expect.That(t, n == 2 && s.State.Omega.Rows() == 2, "%d unseen clients have scores, and there are %d clusters", n, s.State.Omega.Rows())
 }

@@ -189,17 +189,14 @@ func TestKilledAnywhere(t *testing.T) {
 		})
 	}
 	lanes.Wait()
-	if n := kills[0] + kills[1]; n < 50 {
-		t.Errorf("%d kills, want 50 or more", n)
-	}
+	expect.That(t, (kills[0]+kills[1]) >= 50, "%d kills, want 50 or more", (kills[0] + kills[1]))
 	fed := quadratic(t)
 	for i, name := range names {
 		s, o := all()[name], killed("")
 		o.Checkpoint, o.History = "", ""
 		on := expect.Value(onDevices(fed, name))(t)
 		want, err := ending(s, run(t, on, s, o))
-		if got := both[i%2][name]; err != nil || got != want {
-			t.Errorf("%s comes to %q after kills, to %q without, error %v", name, got, want, err)
-		}
+		got := both[i%2][name]
+		expect.That(t, err == nil && got == want, "%s comes to %q after kills, to %q without, error %v", name, got, want, err)
 	}
 }

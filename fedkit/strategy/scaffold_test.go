@@ -1,8 +1,11 @@
 package strategy_test
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -15,7 +18,6 @@ import (
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // rivals is heterogeneous least squares for clients of the given sizes: each has its own solution and inputs.
@@ -46,7 +48,7 @@ func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
 	return expect.Value(fedkit.New(d, clients, m))(t)
 }
 
-// solver is local SGD in float64, w ← w − η m ⊙ (∇f + s), on the batches that fedkit draws.
+// solver is local SGD in float64, w ← w − η m ⊙ (∇f + pull), on the batches that fedkit draws.
 type solver struct {
 	fed  *fedkit.Federation
 	net  oracle.MLP
@@ -67,27 +69,45 @@ func rowsOf(part *datasets.Split, rows []int) (x [][]float64, y []float64) {
 	return x, y
 }
 
-// train solves the local problem of a client in a round's call of Train, from 1. Each call draws its own batches.
-func (s solver) train(round, call, client, epochs int, start, mask, shift []float64) (w []float64, steps int) {
-	w = append(w, start...)
-	order := append([]int(nil), s.fed.Clients[client].Train...)
+// train solves the local problem of a client in a round's call of Train, from 1. Each call draws its own batches. mask and pull may be nil.
+func (s solver) train(round, call, client, epochs int, start, mask []float64, pull func(w []float64, j int) float64) (w []float64, steps int) {
+	w = slices.Clone(start)
+	order := slices.Clone(s.fed.Clients[client].Train)
 	for e := range epochs {
 		ids := []int{round, client, e}
 		if call > 1 {
 			ids = append(ids, call)
 		}
-		rng := fedkit.Random(s.seed, "batches", ids...)
-		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for from := 0; from < len(order); from += s.l.Batch {
-			x, y := rowsOf(&s.fed.Data.Train, order[from:min(from+s.l.Batch, len(order))])
+		fedkit.Random(s.seed, "batches", ids...).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for batch := range slices.Chunk(order, s.l.Batch) {
+			x, y := rowsOf(&s.fed.Data.Train, batch)
 			_, g := s.net.Gradient(w, x, y)
 			for j := range w {
-				w[j] -= s.l.LR * mask[j] * (g[j] + shift[j])
+				if pull != nil {
+					g[j] += pull(w, j)
+				}
+			}
+			for j := range w {
+				if mask == nil || mask[j] == 1 {
+					w[j] -= s.l.LR * g[j]
+				}
 			}
 			steps++
 		}
 	}
 	return w, steps
+}
+
+// plain is train with nothing but the gradient.
+func (s solver) plain(round, call, client int, start []float64) []float64 {
+	w, _ := s.train(round, call, client, s.l.Epochs, start, nil, nil)
+	return w
+}
+
+// starts are a seed's first k models.
+func starts(t testing.TB, fed *fedkit.Federation, seed uint64, k int) [][]float64 {
+	t.Helper()
+	return host(t, expect.Value(fed.Models(k, seed))(t))
 }
 
 // host returns the rows of a matrix.
@@ -110,18 +130,15 @@ func agree(got, want []float64) bool {
 func sameRows(t testing.TB, m *fedkit.Matrix, want [][]float64, what string, args ...any) {
 	t.Helper()
 	for i, got := range host(t, m) {
-		if !agree(got, want[i]) {
-			t.Fatalf(what+": row %d is %v, want %v", append(args, i, got, want[i])...)
-		}
+		expect.Must(t, agree(got, want[i]), what+": row %d is %v, want %v", append(args, i, got, want[i]))
 	}
 }
 
 // travel compares the bytes of a round.
 func travel(t testing.TB, r *fedkit.Record, down, up int) {
 	t.Helper()
-	if r.BytesDown != int64(down) || r.BytesUp != int64(up) {
-		t.Errorf("round %d: %d bytes down and %d up, want %d and %d", r.Round, r.BytesDown, r.BytesUp, down, up)
-	}
+	expect.That(t, r.BytesDown == int64(down) && r.BytesUp == int64(up),
+		"round %d: %d bytes down and %d up, want %d and %d", r.Round, r.BytesDown, r.BytesUp, down, up)
 }
 
 // Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round.
@@ -134,18 +151,15 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
 		d, M := 4, float64(fed.Size())
 		s := &strategy.SCAFFOLD{Fraction: 0.5, Local: l, Gradients: gradients}
-		x, c, ones := startOf(t, fed, seed), make([]float64, d), []float64{1, 1, 1, 1}
+		x, c := starts(t, fed, seed, 1)[0], make([]float64, d)
 		ci := make([][]float64, fed.Size())
 		for i := range ci {
 			ci[i] = make([]float64, d)
 		}
-		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			expect.OK(t, err)
-			r := h.Last()
+		for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			dx, dc := make([]float64, d), make([]float64, d)
 			for at, i := range r.Clients() {
-				shift := floats.SubTo(make([]float64, d), c, ci[i])
-				w, steps := o.train(r.Round, 1, i, l.Epochs, x, ones, shift)
+				w, steps := o.train(r.Round, 1, i, l.Epochs, x, nil, func(_ []float64, j int) float64 { return c[j] - ci[i][j] })
 				next := make([]float64, d)
 				in, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
 				_, gradient := o.net.Gradient(x, in, y)
@@ -160,9 +174,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 				if gradients {
 					steps++ // the pass over all examples
 				}
-				if r.Results[at].Steps != steps {
-					t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Results[at].Steps, steps)
-				}
+				expect.That(t, r.Results[at].Steps == steps, "round %d, client %d: %d steps, want %d", r.Round, i, r.Results[at].Steps, steps)
 				ci[i] = next
 			}
 			floats.Add(x, dx)
@@ -171,38 +183,6 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			sameRows(t, s.State.C, [][]float64{c}, "gradients %v, round %d: c", gradients, r.Round)
 			sameRows(t, s.State.Ci, ci, "gradients %v, round %d: c_i", gradients, r.Round)
 			travel(t, r, 2*4*d*len(r.Results), 2*4*d*len(r.Results)) // x and c down, Δ_i and c_i⁺ − c_i up
-		}
-	}
-}
-
-// With heterogeneous clients and many local steps, FedAvg misses the minimum of their mean loss, which the normal equations
-// give. SCAFFOLD reaches it, with all clients or half of them per round (arXiv 1910.06378, §5).
-func TestScaffoldReachesTheOptimum(t *testing.T) {
-	expect.Long(t, "a curve")
-	fed := rivals(t, model.MLP(), 20, 20, 20, 20, 20, 20)
-	a, b := mat.NewSymDense(4, nil), mat.NewVecDense(4, nil)
-	for _, c := range fed.Clients {
-		x, y := rowsOf(&fed.Data.Train, c.Train)
-		for i := range x {
-			v := mat.NewVecDense(4, append(x[i], 1))
-			a.SymRankOne(a, 1, v)
-			b.AddScaledVec(b, y[i], v)
-		}
-	}
-	var best mat.VecDense
-	expect.OK(t, best.SolveVec(a, b))
-	l := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}
-	gap := func(s fedkit.Strategy, x func() *fedkit.Matrix) float64 {
-		run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300})
-		return floats.Distance(host(t, x())[0], best.RawVector().Data, 2)
-	}
-	avg := &strategy.FedAvg{Local: l}
-	if d := gap(avg, func() *fedkit.Matrix { return avg.State.X }); d < 0.05 {
-		t.Errorf("FedAvg ends %v from the optimum: the problem is too easy", d)
-	}
-	for _, s := range []*strategy.SCAFFOLD{{Local: l}, {Local: l, Gradients: true}, {Local: l, Fraction: 0.5}, {Local: l, Fraction: 0.5, Gradients: true}} {
-		if d := gap(s, func() *fedkit.Matrix { return s.State.X }); !(d < 1e-5) {
-			t.Errorf("SCAFFOLD, fraction %v, gradients %v: ends %v from the optimum", s.Fraction, s.Gradients, d)
 		}
 	}
 }
@@ -233,9 +213,7 @@ func TestScaffoldSkips(t *testing.T) {
 			t.Errorf("gradients %v: %+v, want client 2 skipped", gradients, h.Last().Results)
 		}
 		for i, c := range host(t, s.State.Ci) {
-			if (floats.Norm(c, 2) == 0) != (i == 2) {
-				t.Errorf("gradients %v: c_%d = %v", gradients, i, c)
-			}
+			expect.That(t, (floats.Norm(c, 2) == 0) == (i == 2), "gradients %v: c_%d = %v", gradients, i, c)
 		}
 	}
 }
@@ -256,21 +234,6 @@ func (p poison) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 	return u.Models
 }
 
-// startOf returns the initial model of strategies with one model.
-func startOf(t testing.TB, fed *fedkit.Federation, seed uint64) []float64 {
-	t.Helper()
-	s := &freeze{}
-	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: seed})
-	return host(t, s.State.X)[0]
-}
-
-// freeze keeps the model it draws.
-type freeze struct{ State struct{ X *fedkit.Matrix } }
-
-func (s *freeze) Start(r *fedkit.Round) error        { s.State.X = r.Models(1); return r.Err() }
-func (s *freeze) Round(*fedkit.Round) error          { return nil }
-func (s *freeze) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
-
 // plusOne is an interceptor that adds 1 to every parameter.
 type plusOne struct{}
 
@@ -289,5 +252,142 @@ func TestScaffoldVariatesAreNotForged(t *testing.T) {
 	}
 	for _, gradients := range []bool{false, true} {
 		sameRows(t, variates(fed.Intercept(plusOne{}), gradients), host(t, variates(fed, gradients)), "gradients %v: c_i", gradients)
+	}
+}
+
+// FedRep in plain Go, with unequal clients and half of them per round.
+func TestFedRepAgainstFloat64(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	const rounds, seed = 8, 5
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
+	fed := rivals(t, model.MLP(3), uneven...)
+	o := solver{fed, oracle.MLP{Sizes: []int{3, 3, 1}, Regression: true}, l, seed}
+	d, split := 3*3+3+3+1, 3*3+3 // the last layer is the head
+	head, body := make([]float64, d), make([]float64, d)
+	for j := range d {
+		if j < split {
+			body[j] = 1
+		} else {
+			head[j] = 1
+		}
+	}
+	x := starts(t, fed, seed, 1)[0]
+	heads := make([][]float64, fed.Size())
+	for i := range heads {
+		heads[i] = x[split:]
+	}
+	s := &strategy.FedRep{HeadEpochs: 3, Local: l, Fraction: 0.5}
+	for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
+		next, n := make([]float64, split), 0.0
+		for at, i := range r.Clients() {
+			w, before := o.train(r.Round, 1, i, 3, append(append([]float64(nil), x[:split]...), heads[i]...), head, nil)
+			start := w
+			w, steps := o.train(r.Round, 2, i, 1, start, body, nil)
+			heads[i] = w[split:]
+			size := float64(len(fed.Clients[i].Train))
+			floats.AddScaled(next, size, w[:split])
+			n += size
+			expect.That(t, r.Results[at].Steps == before+steps,
+				"round %d, client %d: %d steps, want %d", r.Round, i, r.Results[at].Steps, before+steps)
+			drift := floats.Distance(w, start, 2)
+			expect.That(t, math.Abs(float64(r.Results[at].Drift)-drift) <= 1e-6+1e-5*drift,
+				"round %d, client %d: drift %v, want that of the body, %v", r.Round, i, r.Results[at].Drift, drift)
+		}
+		floats.Scale(1/n, next)
+		copy(x, next)
+		sameRows(t, s.State.X.Columns(0, split), [][]float64{x[:split]}, "round %d: body", r.Round)
+		sameRows(t, s.State.W.Columns(split, d), heads, "round %d: heads", r.Round)
+		travel(t, r, 4*split*len(r.Results), 4*split*len(r.Results)) // the body alone
+		expect.That(t, r.Global == nil, "there is no global model")
+		// Each client is served the body with its own head, whether it has participated or not.
+		for i, c := range fed.Clients {
+			in, y := rowsOf(&fed.Data.Test, c.Test)
+			loss, _ := o.net.Gradient(append(append([]float64(nil), x[:split]...), heads[i]...), in, y)
+			got := float64(r.Scores[i].Loss)
+			expect.That(t, math.Abs(got-loss) <= 1e-4*(1e-3+loss),
+				"round %d: client %d is served a model of loss %v, want %v", r.Round, i, got, loss)
+		}
+	}
+}
+
+// Heads by the names of layers and of parameters.
+func TestFedRepKnowsTheLayers(t *testing.T) {
+	fed := rivals(t, model.MLP(3), 8, 8)
+	for _, c := range []struct {
+		head []string
+		want int64 // parameters of the body
+	}{
+		{nil, 12}, {[]string{"dense2"}, 12}, {[]string{"dense1"}, 4}, {[]string{"dense2/biases"}, 15},
+		{[]string{"dense1/biases", "dense2"}, 9}, {[]string{}, 16},
+	} {
+		h := run(t, fed, &strategy.FedRep{Head: c.head, Local: standard}, fedkit.Options{Rounds: 2})
+		expect.That(t, h.Last().BytesUp == 4*2*c.want, "head %v: %d bytes up, want %d", c.head, h.Last().BytesUp, 4*2*c.want)
+	}
+	expect.Invalid(t)(fedkit.Run(context.Background(), fed, &strategy.FedRep{Head: []string{"dense"}}, fedkit.Options{Rounds: 1}))
+}
+
+// By hand: hist is 4, then 0.3·2 + 0.7·4 = 3.4 after the drift of 2.
+func TestAdaptiveMu(t *testing.T) {
+	for _, c := range []struct {
+		mu, low, high float64
+		epochs        int
+		drift         []float64
+		want          float64
+		smoothing     float64 // 0 for 0.3
+	}{
+		{0.1, 0.001, 1, 1, nil, 0.1, 0},
+		{0.1, 0.001, 1, 0, nil, 0.1, 0},
+		{0.1, 0.001, 1, 6, nil, 0.15, 0},
+		{0.1, 0.001, 1, 1, []float64{4}, 0.1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 2}, 0.05, 0},
+		{0.1, 0.001, 1, 11, []float64{4, 2}, 0.1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 2, 5}, 0.1 * 5 / 3.4, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 100}, 1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 0}, 0.001, 0},
+		{0.1, 0.001, 1, 1, []float64{0, 0}, 0.001, 0},
+		{3, 0.001, 1, 1, nil, 1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 2, 5}, 0.1 * 5 / 2, 1},
+	} {
+		got := strategy.AdaptiveMu(c.mu, c.low, c.high, cmp.Or(c.smoothing, 0.3), c.epochs, c.drift)
+		expect.That(t, math.Abs(got-c.want) <= 1e-8, "μ after drifts %v with E = %d: %v, want %v", c.drift, c.epochs, got, c.want)
+	}
+}
+
+// The recorded μ_i follow the formula from the drifts recorded before, even after a resume. Half of the clients take part per round.
+func TestMuAdaptsToTheRecord(t *testing.T) {
+	fed := quadratic(t, uneven...)
+	for _, c := range []struct {
+		s      func() fedkit.Strategy
+		mu     float64
+		epochs int
+		most   float64 // which some μ_i reaches
+		o      fedkit.Options
+	}{
+		{func() fedkit.Strategy {
+			return &strategy.FedProx{Fraction: 0.5, Local: standard, Adaptive: true, Mu: 0.05}
+		}, 0.05, 2, 0.055, fedkit.Options{Rounds: 9, Seed: 4, EvalEvery: 3}},
+		{func() fedkit.Strategy { return &strategy.SmartFedProx{} }, 0.1, 1, 0.1, fedkit.Options{Rounds: 40, Seed: 3}},
+	} {
+		c.o.Checkpoint = t.TempDir() + "/checkpoint"
+		for h, err := range fedkit.Rounds(t.Context(), fed, c.s(), c.o) {
+			if expect.OK(t, err); len(h.Rounds) == 5 {
+				break
+			}
+		}
+		h := run(t, fed, c.s(), c.o)
+		drift, values, adapted := make([][]float64, fed.Size()), []float64{}, 0
+		for _, r := range h.Rounds {
+			for i, client := range r.Clients() {
+				want := strategy.AdaptiveMu(c.mu, 0.001, 1, 0.3, c.epochs, drift[client])
+				got := float64(r.Results[i].Mu)
+				expect.That(t, got == want, "%s, round %d, client %d: μ = %v, want %v", h.Name, r.Round, client, got, want)
+				drift[client] = append(drift[client], float64(r.Results[i].Drift))
+				if values = append(values, want); want != c.mu {
+					adapted++
+				}
+			}
+		}
+		expect.That(t, len(values) == 3*c.o.Rounds && 2*adapted >= len(values)-12 && slices.Min(values) < c.mu && slices.Max(values) >= c.most,
+			"%s: μ was adapted %d times of %d: %v", h.Name, adapted, len(values), values)
 	}
 }

@@ -2,6 +2,7 @@ package strategy_test
 
 import (
 	"context"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -52,6 +53,17 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 	return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
 }
 
+// each runs a strategy, and yields the record of every round.
+func each(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) iter.Seq[*fedkit.Record] {
+	return func(yield func(*fedkit.Record) bool) {
+		for h, err := range fedkit.Rounds(context.Background(), fed, s, o) {
+			if expect.OK(t, err); !yield(h.Last()) {
+				return
+			}
+		}
+	}
+}
+
 // Two groups of clients with different optima. Clustered algorithms separate them, and unseen clients find theirs; one global model
 // cannot serve both.
 func TestGroupsAreFound(t *testing.T) {
@@ -94,15 +106,10 @@ func TestGroupsAreFound(t *testing.T) {
 		"FedAC":                 &strategy.FedAC{Mu: 2, Fixed: true, Local: l},
 	} {
 		last := run(t, fed, s, o).Last()
-		if last.Clustering.ARI != 1 {
-			t.Errorf("%s: clusters %v do not tell the groups apart", name, last.Clusters)
-		}
-		if got := last.Mean().Loss; !(got < 0.05*global) {
-			t.Errorf("%s: loss %v; one global model has %v", name, got, global)
-		}
-		if got := last.MeanUnseen().Loss; !(got < 0.05*global) {
-			t.Errorf("%s: unseen clients have a loss of %v; one global model has %v", name, got, global)
-		}
+		expect.That(t, last.Clustering.ARI == 1, "%s: clusters %v do not tell the groups apart", name, last.Clusters)
+		expect.That(t, last.Mean().Loss < 0.05*global, "%s: loss %v; one global model has %v", name, last.Mean().Loss, global)
+		got := last.MeanUnseen().Loss
+		expect.That(t, got < 0.05*global, "%s: unseen clients have a loss of %v; one global model has %v", name, got, global)
 	}
 }
 
@@ -127,9 +134,8 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 		change(s, &o)
 		expect.Error(t, want)(fedkit.Run(context.Background(), fed, s, o))
 	}
-	if h := run(t, fed, first(), fedkit.Options{Rounds: 4, Checkpoint: file}); len(h.Rounds) != 4 { // equal, but built anew
-		t.Errorf("%d rounds, want 4", len(h.Rounds))
-	}
+	h := run(t, fed, first(), fedkit.Options{Rounds: 4, Checkpoint: file})
+	expect.That(t, len(h.Rounds) == 4, "%d rounds, want 4", len(h.Rounds)) // equal, but built anew
 }
 
 func reversed(r *fedkit.Round, n int) []int {

@@ -3,7 +3,6 @@ package strategy_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,10 +21,12 @@ import (
 	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/plot"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
 )
 
 // The local solver in the tables.
@@ -40,9 +41,8 @@ func all() map[string]fedkit.Strategy { return every.Strategies() }
 // Options can be checked before there is a federation.
 func TestCheckWithoutFederation(t *testing.T) {
 	for name, s := range all() {
-		if err := fedkit.Check(s, nil, 6); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := fedkit.Check(s, nil, 6)
+		expect.That(t, err == nil, "%s: %v", name, err)
 	}
 }
 
@@ -80,9 +80,7 @@ func TestEveryStrategy(t *testing.T) {
 			case *strategy.FedClust, *strategy.FeSEM:
 				suite.Warmup = 8 // every client has a cluster
 			}
-			if err := suite.Test(s); err != nil {
-				t.Error(err)
-			}
+			expect.Outcome(t, "")(suite.Test(s))
 		})
 	}
 }
@@ -118,16 +116,12 @@ func TestClockOfEveryStrategy(t *testing.T) {
 			}
 			took := int(r.Clock) - before
 			before = int(r.Clock)
-			if took/1e6 != want {
-				t.Errorf("%s, round %d: %d messages one after another, want %d", name, i+1, took/1e6, want)
-			}
+			expect.That(t, took/1e6 == want, "%s, round %d: %d messages one after another, want %d", name, i+1, took/1e6, want)
 			each := int(r.BytesDown+r.BytesUp) / 4 / len(r.Results)
-			if got := took / 1e3 % 1e3; got != each && !asynchronous && !inTurn[name] {
-				t.Errorf("%s, round %d: %d parameters took their time, of %d for each client", name, i+1, got, each)
-			}
-			if took%1e3 < 8 {
-				t.Errorf("%s, round %d: %d examples took their time", name, i+1, took%1e3)
-			}
+			got := took / 1e3 % 1e3
+			expect.That(t, got == each || asynchronous || inTurn[name],
+				"%s, round %d: %d parameters took their time, of %d for each client", name, i+1, got, each)
+			expect.That(t, took%1e3 >= 8, "%s, round %d: %d examples took their time", name, i+1, took%1e3)
 		}
 	}
 }
@@ -162,9 +156,7 @@ func TestSkippedIsAbsent(t *testing.T) {
 			}
 		}
 	}
-	if skipped < 20 {
-		t.Errorf("client 2 took part in %d strategies", skipped)
-	}
+	expect.That(t, skipped >= 20, "client 2 took part in %d strategies", skipped)
 }
 
 // Algorithms that must be the same, up to the rounding of float32.
@@ -260,169 +252,72 @@ func TestIdentities(t *testing.T) {
 		{"Fed-PRISM with K = 1 = FedAvg with equal weights", uneven, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, equal},
 		{"Fed-PRISM with K = 1 and centering", uneven, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Weighting: n, Local: l}, mean},
 	} {
-		if err := fedtest.Identical(c.a, c.b, c.sizes...); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		err := fedtest.Identical(c.a, c.b, c.sizes...)
+		expect.That(t, err == nil, "%s: %v", c.name, err)
 	}
 }
 
+// What no tag says: ranges of single options are tried by fedtest.Suite, with those of local solvers, and those of parts in their packages.
 func TestOptionsThatAreRefused(t *testing.T) {
 	fed := quadratic(t, 4, 4)
 	with := func(by fedkit.Aggregator) *strategy.FedAvg { return &strategy.FedAvg{Aggregator: by, Local: standard} }
 	for want, s := range map[string]fedkit.Strategy{
-		"FedAvg: invalid: Fraction = 1.5: must be in (0, 1], or 0 for every client":                                       &strategy.FedAvg{Fraction: 1.5},
 		"FedAvg: invalid: Fraction = NaN: must be in (0, 1], or 0 for every client":                                       &strategy.FedAvg{Fraction: math.NaN()},
 		"FedAvg: invalid: Local.Batch = -2: must be at least 1, 0 for the default of 32, or fedkit.FullBatch":             &strategy.FedAvg{Local: fedkit.Local{Batch: -2, LR: 0.1}},
-		"FedAvg: invalid: Local.Optimizer.Beta = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero":          &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Optimizer: fedkit.Momentum{Beta: 1}}},
-		"FedAvg: invalid: Local.Optimizer.Norm = 0: must be a number > 0":                                                 &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Optimizer: fedkit.Clip{}}},
-		"FedAvg: invalid: Local.Optimizer.Lambda = -1: must be a number ≥ 0":                                              &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Optimizer: fedkit.WeightDecay{Lambda: -1}}},
-		"FedAvg: invalid: Local.Optimizer.Then.Epsilon = -1: must be a number > 0, or 0 for the default of 1e-8":          &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Optimizer: fedkit.Clip{Norm: 1, Then: fedkit.Adam{Epsilon: -1}}}},
-		"FedAvg: invalid: Local.Schedule.Gamma = 2: must be in (0, 1], or 0 for the default of 0.99":                      &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Schedule: fedkit.Decay{Gamma: 2}}},
-		"FedAvg: invalid: Local.Schedule.Every = -1: must be at least 1, or 0 for the default of 1":                       &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Schedule: fedkit.Decay{Every: -1}}},
-		"FedAvg: invalid: Local.Schedule.Rounds = 1: must be at least 2":                                                  &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Schedule: fedkit.Cosine{Rounds: 1}}},
-		"FedAvg: invalid: Aggregator.Share = 0.5: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":          with(aggregate.TrimmedMean{Share: 0.5}),
 		"FedAvg: invalid: Aggregator.F = 0: must be such that n ≥ 2f+3; a round has n = 2 clients":                        with(aggregate.Krum{}),
 		"FedAvg: invalid: Aggregator.F = 5: must be such that n ≥ 2f+3; a round has n = 2 clients":                        with(aggregate.MultiKrum{F: 5}),
-		"FedAvg: invalid: Aggregator.F = -1: must be at least 1, or 0 for as many as the clients of a round allow":        with(aggregate.Krum{F: -1}),
 		"FedAvg: invalid: Aggregator.F = 1: must be such that n ≥ 2f+1; a round has n = 2 clients":                        with(aggregate.NearestMix{F: 1}),
 		"FedAvg: invalid: Aggregator.By.Share = -1: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":        with(aggregate.NearestMix{By: aggregate.TrimmedMean{Share: -1}}),
-		"FedAvg: invalid: Aggregator.Smoothing = -1: must be a number > 0, or 0 for the default of 1e-6":                  with(aggregate.GeometricMedian{Smoothing: -1}),
 		"FedAvg: invalid: Selector.Seconds = 3 times: must be 2, one per client":                                          &strategy.FedAvg{Selector: selection.Bandwidth{Seconds: make([]float64, 3)}},
-		"FedMedian: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                                     &strategy.FedMedian{Fraction: -1},
-		"FedSGD: invalid: Batch = -1: must be at least 1, or 0 for all of a client's examples":                            &strategy.FedSGD{Batch: -1},
-		"FedSGD: invalid: LR = -0.1: must be a number > 0, or 0 for the default of 0.1":                                   &strategy.FedSGD{LR: -0.1},
-		"LocalOnly: invalid: Local.Batch = -2: must be at least 1, 0 for the default of 32, or fedkit.FullBatch":          &strategy.LocalOnly{Local: fedkit.Local{Batch: -2, LR: 0.1}},
 		"AdaptiveClustering: invalid: P = 3: must be at most 2, the number of clients":                                    &strategy.AdaptiveClustering{P: 3},
-		"AdaptiveClustering: invalid: P = -1: must be at least 1, or 0 for one per client":                                &strategy.AdaptiveClustering{P: -1},
-		"AdaptiveClustering: invalid: SAProb = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero":            &strategy.AdaptiveClustering{SAProb: 2},
-		"AdaptiveClustering: invalid: StabilizeRounds = -1: must be at least 1, or 0 for the default of 3":                &strategy.AdaptiveClustering{StabilizeRounds: -1},
 		"AdaptiveClustering: invalid: Reuse = true: must be false if AsPublished is set: the published code trains again": &strategy.AdaptiveClustering{Reuse: true, AsPublished: true},
-		"IFCA: invalid: K = -1: must be at least 1, or 0 for the default of 2":                                            &strategy.IFCA{K: -1},
-		"IFCA: invalid: Gamma = -1: must be a number > 0, or 0 for the default of 0.1":                                    &strategy.IFCA{Gamma: -1},
-		"OneShot: invalid: K = -1: must be at least 1, or 0 for one found by the clusterer, or by silhouette":             &strategy.OneShot{K: -1},
-		"OneShot: invalid: WorkFactor = -1: must be at least 1, or 0 for the default of 10":                               &strategy.OneShot{WorkFactor: -1},
 		"OneShot: invalid: Clusterer.Height = -1: must be a number ≥ 0":                                                   &strategy.OneShot{Clusterer: cluster.Agglomerative{Height: -1}},
-		"LCFL: invalid: K = -1: must be at least 1, or 0 for one found by the clusterer, or by silhouette":                &strategy.LCFL{K: -1},
-		"LCFL: invalid: Warmup = -1: must be at least 1, or 0 for the default of 5":                                       &strategy.LCFL{Warmup: -1},
-		"CFL: invalid: Eps1 = -1: must be a number > 0, 0 for the default of 0.4, or fedkit.Zero":                         &strategy.CFL{Eps1: -1},
-		"CFL: invalid: Eps2 = NaN: must be a number > 0, 0 for the default of 1.6, or fedkit.Zero":                        &strategy.CFL{Eps2: math.NaN()},
 		"CFL: invalid: GammaMax = 1: must be in [0, 1)":                                                                   &strategy.CFL{GammaMax: 1},
-		"CFL: invalid: First = -1: must be at least 1, or 0 for the default of 1":                                         &strategy.CFL{First: -1},
-		"FedClust: invalid: K = -1: must be at least 0":                                                                   &strategy.FedClust{K: -1},
-		"FedClust: invalid: Every = -1: must be at least 1, or 0 for the default of 1":                                    &strategy.FedClust{Every: -1},
 		"FedClust: invalid: MultiStart = true: must be false if Once is set: all clients train one initial model":         &strategy.FedClust{MultiStart: true, Once: true, K: 2},
 		"FedClust: invalid: K = 0: must be at least 1 if MultiStart is set":                                               &strategy.FedClust{MultiStart: true},
 		"FedClust: invalid: Clusterer.Height = -1: must be a number ≥ 0":                                                  &strategy.FedClust{Clusterer: cluster.Agglomerative{Height: -1}},
 		`FedClust: option Layers: invalid: layer = "head": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedClust{
 			Layers: []string{"head"}},
-		"FeSEM: invalid: K = -1: must be at least 1, or 0 for the default of 2":                                            &strategy.FeSEM{K: -1},
-		"FedAsync: invalid: Concurrency = 3: must be at most 2, the number of clients":                                     &strategy.FedAsync{Concurrency: 3},
-		"FedAsync: invalid: Concurrency = -1: must be at least 1, or 0 for 10, or all if they are fewer":                   &strategy.FedAsync{Concurrency: -1},
-		"FedAsync: invalid: Alpha = 2: must be in (0, 1], or 0 for the default of 0.6":                                     &strategy.FedAsync{Alpha: 2},
-		"FedAsync: invalid: Staleness.A = -1: must be a number > 0, or 0 for the default of 0.5":                           &strategy.FedAsync{Staleness: strategy.Poly{A: -1}},
-		"FedBuff: invalid: K = 3: must be at most 2, which is Concurrency":                                                 &strategy.FedBuff{K: 3},
-		"FedBuff: invalid: K = 2: must be at most 1, which is Concurrency":                                                 &strategy.FedBuff{Concurrency: 1, K: 2},
-		"CCFL: invalid: M = 2: must be at most 1, which is Concurrency":                                                    &strategy.CCFL{Concurrency: 1, M: 2},
-		"CCFL: invalid: StepsMin = 5: must be at most 4, which is StepsMax":                                                &strategy.CCFL{StepsMin: 5, StepsMax: 4},
-		"FedPRISM: invalid: K = -1: must be at least 1, or 0 for the default of 3":                                         &strategy.FedPRISM{K: -1},
-		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                                          &strategy.FedPRISM{M: 4},
-		"FedPRISM: invalid: Clusterer.Starts = -1: must be at least 1, or 0 for the default of 10":                         &strategy.FedPRISM{Clusterer: cluster.KMeans{Starts: -1}},
-		"FedPRISM: invalid: Alpha = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero":                        &strategy.FedPRISM{Alpha: 2},
-		"FedPRISM: invalid: Every = -1: must be at least 1, or 0 for the default of 5":                                     &strategy.FedPRISM{Every: -1},
-		"FedPRISM: invalid: Temperature = -1: must be a number > 0, or 0 for the default of 1":                             &strategy.FedPRISM{Temperature: -1},
-		"FedCluster: invalid: K = -1: must be at least 1, or 0 for the default of 5":                                       &strategy.FedCluster{K: -1},
-		"FedCluster: invalid: len(Clusters) = 3: must be 2, one per client":                                                &strategy.FedCluster{Clusters: []int{0, 1, 1}},
-		"FedCluster: invalid: Clusters = [0 -1]: must be in [0, 2)":                                                        &strategy.FedCluster{Clusters: []int{0, -1}},
-		"FedCluster: invalid: Clusters = [0 2]: must be in [0, 2)":                                                         &strategy.FedCluster{Clusters: []int{0, 2}},
-		"FedCluster: invalid: Clusters = [0 1]: must be nil if Clusterer is set: use one of them":                          &strategy.FedCluster{Clusters: []int{0, 1}, Clusterer: cluster.KMeans{}},
-		"FedCluster: invalid: Clusterer = cluster.KMeans: must be nil for data without labels":                             &strategy.FedCluster{Clusterer: cluster.KMeans{}},
-		"FedSC: invalid: Updates = false: must be true for data without labels":                                            &strategy.FedSC{},
-		"FedSC: invalid: K = -1: must be at least 0":                                                                       &strategy.FedSC{K: -1, Updates: true},
-		"FedSC: invalid: Eta = -1: must be a number > 0, or 0 for the default of 1":                                        &strategy.FedSC{Eta: -1, Updates: true},
-		"FedAC: invalid: K = 3: must be at most 2, the number of clients":                                                  &strategy.FedAC{K: 3},
-		"FedAC: invalid: A = 0.5: must be less than B = 0.5":                                                               &strategy.FedAC{A: 0.5},
-		"FedAC: invalid: Mu = -1: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                          &strategy.FedAC{Mu: -1},
-		"FedAC: invalid: Local.Prox = 0.3: must be 0: FedAC takes μ from Mu":                                               &strategy.FedAC{Local: proximal},
-		"FedAvgM: invalid: Server.Beta = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero":                   &strategy.FedAvgM{Server: server.Momentum{Beta: 1}},
-		"FedAdagrad: invalid: Server.LR = -1: must be a number > 0, or 0 for the default of 0.1":                           &strategy.FedAdagrad{Server: server.Adagrad{LR: -1}},
-		"FedAdam: invalid: Server.Beta2 = -0.5: must be in (0, 1), 0 for the default of 0.99, or fedkit.Zero":              &strategy.FedAdam{Server: server.Adam{Beta2: -0.5}},
-		"FedYogi: invalid: Server.Epsilon = -1: must be a number > 0, or 0 for the default of 1e-6 (1e-3 in Reddi's form)": &strategy.FedYogi{Server: server.Yogi{Epsilon: -1}},
-		"FedYogi: invalid: Server.Form = Form(7): must be server.Corrected or server.Reddi":                                &strategy.FedYogi{Server: server.Yogi{Form: 7}},
-		"FedYogi: invalid: Fraction = 2: must be in (0, 1], or 0 for every client":                                         &strategy.FedYogi{Fraction: 2},
-		"FedMiddleAvg: invalid: Local.Batch = -2: must be at least 1, 0 for the default of 32, or fedkit.FullBatch":        &strategy.FedMiddleAvg{Local: fedkit.Local{Batch: -2, LR: 0.1}},
-		"FedOpt: invalid: Server = nil: must be a server optimizer, such as server.Adam{}":                                 &strategy.FedOpt{},
-		"FedProx: invalid: Mu = -0.1: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: -0.1},
-		"FedProx: invalid: Mu = +Inf: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: math.Inf(1)},
-		"FedProx: invalid: Local.Prox = 0.3: must be 0: FedProx takes its μ from Mu":                                       &strategy.FedProx{Local: proximal},
-		"FedProx: invalid: MuMax = NaN: must be a number > 0, or 0 for the default of 1":                                   &strategy.FedProx{MuMax: math.NaN()},
-		"FedProx: invalid: MuMin = 0.2: must be at most 0.1, which is MuMax":                                               &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
-		"FedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                                                   &strategy.FedProx{MuMin: 2},
-		"FedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for every client":                                         &strategy.FedProx{Fraction: 2},
-		"SmartFedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for the default of 0.5":                              &strategy.SmartFedProx{Fraction: 2},
-		"SmartFedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                                              &strategy.SmartFedProx{MuMin: 2},
+		"FedAsync: invalid: Concurrency = 3: must be at most 2, the number of clients":                &strategy.FedAsync{Concurrency: 3},
+		"FedAsync: invalid: Staleness.A = -1: must be a number > 0, or 0 for the default of 0.5":      &strategy.FedAsync{Staleness: strategy.Poly{A: -1}},
+		"FedBuff: invalid: K = 3: must be at most 2, which is Concurrency":                            &strategy.FedBuff{K: 3},
+		"FedBuff: invalid: K = 2: must be at most 1, which is Concurrency":                            &strategy.FedBuff{Concurrency: 1, K: 2},
+		"CCFL: invalid: M = 2: must be at most 1, which is Concurrency":                               &strategy.CCFL{Concurrency: 1, M: 2},
+		"CCFL: invalid: StepsMin = 5: must be at most 4, which is StepsMax":                           &strategy.CCFL{StepsMin: 5, StepsMax: 4},
+		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                     &strategy.FedPRISM{M: 4},
+		"FedPRISM: invalid: Clusterer.Starts = -1: must be at least 1, or 0 for the default of 10":    &strategy.FedPRISM{Clusterer: cluster.KMeans{Starts: -1}},
+		"FedCluster: invalid: len(Clusters) = 3: must be 2, one per client":                           &strategy.FedCluster{Clusters: []int{0, 1, 1}},
+		"FedCluster: invalid: Clusters = [0 -1]: must be in [0, 2)":                                   &strategy.FedCluster{Clusters: []int{0, -1}},
+		"FedCluster: invalid: Clusters = [0 2]: must be in [0, 2)":                                    &strategy.FedCluster{Clusters: []int{0, 2}},
+		"FedCluster: invalid: Clusters = [0 1]: must be nil if Clusterer is set: use one of them":     &strategy.FedCluster{Clusters: []int{0, 1}, Clusterer: cluster.KMeans{}},
+		"FedCluster: invalid: Clusterer = cluster.KMeans: must be nil for data without labels":        &strategy.FedCluster{Clusterer: cluster.KMeans{}},
+		"FedSC: invalid: Updates = false: must be true for data without labels":                       &strategy.FedSC{},
+		"FedAC: invalid: K = 3: must be at most 2, the number of clients":                             &strategy.FedAC{K: 3},
+		"FedAC: invalid: A = 0.5: must be less than B = 0.5":                                          &strategy.FedAC{A: 0.5},
+		"FedAC: invalid: Local.Prox = 0.3: must be 0: FedAC takes μ from Mu":                          &strategy.FedAC{Local: proximal},
+		"FedYogi: invalid: Server.Form = Form(7): must be server.Corrected or server.Reddi":           &strategy.FedYogi{Server: server.Yogi{Form: 7}},
+		"FedOpt: invalid: Server = nil: must be a server optimizer, such as server.Adam{}":            &strategy.FedOpt{},
+		"FedProx: invalid: Mu = +Inf: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero": &strategy.FedProx{Mu: math.Inf(1)},
+		"FedProx: invalid: Local.Prox = 0.3: must be 0: FedProx takes its μ from Mu":                  &strategy.FedProx{Local: proximal},
+		"FedProx: invalid: MuMin = 0.2: must be at most 0.1, which is MuMax":                          &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
+		"FedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                              &strategy.FedProx{MuMin: 2},
+		"SmartFedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                         &strategy.SmartFedProx{MuMin: 2},
 		"SmartFedProx: invalid: Selector.Then.HighRatio = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": &strategy.SmartFedProx{
 			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
 		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
-		"FedSplit: invalid: Step = -1: must be a number > 0, or 0 for the default of 1":                          &strategy.FedSplit{Step: -1},
-		"FedSplit: invalid: L2 = -1: must be a number ≥ 0":                                                       &strategy.FedSplit{L2: -1},
 		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step":             &strategy.FedSplit{Local: proximal},
 		"FedSplit: invalid: Local = local steps: must be left out if Exact or Newton is set":                     &strategy.FedSplit{Exact: true, Local: standard},
 		"FedSplit: invalid: Sketch = 9: must be 0 without Newton":                                                &strategy.FedSplit{Sketch: 9},
 		"FedSplit: invalid: Newton = 2: must be 0 if Exact is set, which takes as many steps as it needs":        &strategy.FedSplit{Newton: 2, Exact: true},
-		"FedSplit: invalid: Newton = -2: must be at least 1, or 0 for what Exact and Local say":                  &strategy.FedSplit{Newton: -2},
 		"FedSplit: invalid: ColdStart = true: must be false if Exact or Newton is set: there are no local steps": &strategy.FedSplit{Exact: true, ColdStart: true},
-		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                             &strategy.SCAFFOLD{Fraction: -1},
-		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                                                  &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
 		`FedAC: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedAC{
 			Head: []string{"dense7"}},
 		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedRep{
 			Head: []string{"dense1", "dense7"}},
-		"FedRep: invalid: HeadEpochs = -1: must be at least 1, or 0 for those of Local": &strategy.FedRep{HeadEpochs: -1},
-		"FedRep: invalid: Fraction = 7: must be in (0, 1], or 0 for every client":       &strategy.FedRep{Fraction: 7},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
-		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: "+want {
-			t.Errorf("error %v\nwant fedkit: %s", err, want)
-		}
-	}
-}
-
-// groups is a federation of eight clients in two true groups with permuted labels. Two are held out.
-func groups(t testing.TB, m fedkit.Model) *fedkit.Federation {
-	t.Helper()
-	deal := expect.Value(partition.Relabel{Of: partition.IID{Clients: 8, Seed: 1}, Groups: 2}.Partition(datasets.Digits()))(t)
-	for i := range deal.Clients {
-		deal.Clients[i].Train = deal.Clients[i].Train[:60]
-	}
-	return expect.Value(expect.Value(fedkit.New(deal.Data, partition.Given(deal.Clients), m))(t).HoldOut(2, 1))(t)
-}
-
-// Every strategy serves unseen clients, with the same results for any number of workers.
-func TestUnseenClients(t *testing.T) {
-	expect.Long(t, "one run after the other")
-	fed := groups(t, model.MLP())
-	for name, s := range all() {
-		var first []byte
-		for _, workers := range []int{1, 4} {
-			last := run(t, on(fed, s), s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Concurrency: workers}).Last()
-			for i, score := range last.Unseen {
-				if loss := float64(score.Loss); math.IsNaN(loss) || math.IsInf(loss, 0) {
-					t.Errorf("%s: unseen client %d has a loss of %v", name, i, loss)
-				}
-			}
-			if len(last.Unseen) != 2 {
-				t.Errorf("%s: %d unseen clients have scores", name, len(last.Unseen))
-			}
-			last.Seconds, last.EvalTime = 0, 0
-			b := expect.Value(json.Marshal(last))(t)
-			if first == nil {
-				first = b
-			}
-			if string(b) != string(first) {
-				t.Errorf("%s: other bytes with 4 workers:\n%s\n%s", name, b, first)
-			}
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && err.Error() == "fedkit: "+want, "error %v\nwant fedkit: %s", err, want)
 	}
 }
 
@@ -440,9 +335,8 @@ func TestTooManyClientsToCompareAreRefused(t *testing.T) {
 		for _, s := range all {
 			want := field + " = 1048576: must be at most "
 			expect.Error(t, want, ": the products of each two take 13 TB, and ")(s.(fedkit.Checker).Check(&many, n))
-			if err := s.(fedkit.Checker).Check(small, small.Size()); err != nil {
-				t.Errorf("%T: error %v for %d clients", s, err, small.Size())
-			}
+			err := s.(fedkit.Checker).Check(small, small.Size())
+			expect.That(t, err == nil, "%T: error %v for %d clients", s, err, small.Size())
 		}
 	}
 }
@@ -470,8 +364,104 @@ func TestSideBySide(t *testing.T) {
 	runs.Wait()
 	for name, s := range all() {
 		got, _ := atOnce.Load(name)
-		if want := records(s, 1); !bytes.Equal(got.([]byte), want) || want[0] != '{' {
-			t.Errorf("%s: at once\n%s\nalone\n%s", name, got, want)
+		want := records(s, 1)
+		expect.That(t, bytes.Equal(got.([]byte), want) && want[0] == '{', "%s: at once\n%s\nalone\n%s", name, got, want)
+	}
+}
+
+// Options.EvalFraction changes who is scored, and nothing else: global, assigned and mixed models, and unseen clients.
+func TestEvalFraction(t *testing.T) {
+	fed := expect.Value(quadratic(t, 20, 31, 8, 24, 17, 40, 9).HoldOut(1, 1))(t)
+	for name, make := range map[string]func() fedkit.Strategy{
+		"global": func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.5, Local: standard} },
+		"assigned": func() fedkit.Strategy {
+			return &strategy.FedRep{Head: []string{"dense1/biases"}, Fraction: 0.5, Local: standard}
+		},
+		"mixed": func() fedkit.Strategy { return &strategy.FedPRISM{K: 2, Every: 2, Fraction: 0.5, Local: standard} },
+	} {
+		o := fedkit.Options{Rounds: 6, EvalEvery: 2, Seed: 3}
+		all := run(t, fed, make(), o)
+		o.EvalFraction = 0.5
+		some := run(t, fed, make(), o)
+		o.Rounds, o.Checkpoint = 4, t.TempDir()+"/checkpoint"
+		run(t, fed, make(), o)
+		o.Rounds = 6
+		resumed := run(t, fed, make(), o)
+		cohorts := map[string]bool{}
+		for i, r := range some.Rounds {
+			whole, drawn, loss, n := all.Rounds[i], "", 0.0, 0
+			expect.That(t, fmt.Sprint(whole.Results) == fmt.Sprint(r.Results) && fmt.Sprint(whole.Unseen) == fmt.Sprint(r.Unseen) && fmt.Sprint(resumed.Rounds[i].Scores) == fmt.Sprint(r.Scores),
+				"%s: round %d: training, unseen clients or the resumed run differ", name, r.Round)
+			for c, s := range r.Scores {
+				if s.Examples == 0 {
+					continue
+				}
+				want := whole.Scores[c]
+				expect.That(t, s.Examples == want.Examples && near(float64(s.Loss), float64(want.Loss)),
+					"%s: round %d, client %d: %+v, want %+v", name, r.Round, c, s, want)
+				drawn, loss, n = drawn+fmt.Sprint(c, " "), loss+float64(s.Loss)*float64(s.Examples), n+s.Examples
+			}
+			if r.Scores == nil {
+				continue
+			}
+			cohorts[drawn] = true
+			m := r.Mean()
+			expect.That(t, len(drawn) == 2*3 && m.Examples == n && near(float64(m.Loss), loss/float64(n)),
+				"%s: round %d: clients %sare scored, mean %+v over %d examples", name, r.Round, drawn, r.Mean(), n)
+		}
+		expect.That(t, len(cohorts) >= 2, "%s: the same clients are evaluated in every round: %v", name, cohorts)
+		err := plot.ClientAccuracy(some).Err()
+		expect.That(t, err == nil, "%v %v", name, err)
+	}
+}
+
+func near(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 }
+
+func TestNamesOfServerStrategies(t *testing.T) {
+	fed := quadratic(t, 8, 8)
+	for want, s := range map[string]fedkit.Strategy{
+		"FedMiddleAvg": &strategy.FedMiddleAvg{}, "FedAvgM": &strategy.FedAvgM{}, "FedAdagrad": &strategy.FedAdagrad{},
+		"FedAdam": &strategy.FedAdam{}, "FedYogi": &strategy.FedYogi{Server: server.Yogi{LR: 0.02, Form: server.Reddi}}, "FedOpt": &strategy.FedOpt{Server: server.SGD{}},
+	} {
+		h := run(t, fed, s, fedkit.Options{Rounds: 1})
+		expect.That(t, h.Strategy == want && h.Name == want, "%T is called %q, %q; want %q", s, h.Strategy, h.Name, want)
+		expect.That(t, want != "FedYogi" || h.Config.String() == "strategy.FedYogi{Server: {Form: \"Reddi\", LR: 0.02}}",
+			"the configuration of FedYogi reads %q", h.Config)
+	}
+}
+
+// A strategy that does not average models would make running values that no data has: it is refused by field, before round 1.
+// Those that average keep variances positive.
+func TestRunningValues(t *testing.T) {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.BatchNormMLP(4)))
+	since := ": must be one that averages the clients' models, since bn1/mean of BN-MLP-4 is a running value"
+	for want, s := range map[string]fedkit.Strategy{
+		"FedOpt: invalid: Server.LR = 1.5":         &strategy.FedOpt{Server: server.SGD{LR: 1.5}},
+		"FedAvgM: invalid: Server = server.Moment": &strategy.FedAvgM{},
+		"FedAdagrad: invalid: Server = server.Ada": &strategy.FedAdagrad{},
+		"FedAdam: invalid: Server = server.Adam":   &strategy.FedAdam{},
+		"FedYogi: invalid: Server = server.Yogi":   &strategy.FedYogi{},
+		"FedOpt: invalid: Server = server.AMSGrad": &strategy.FedOpt{Server: server.AMSGrad{}},
+		"SCAFFOLD: invalid: Server = server.Adam":  &strategy.SCAFFOLD{Server: server.Adam{}},
+		"FedSGD: invalid: LR = 2":                  &strategy.FedSGD{LR: 2},
+		"IFCA: invalid: Gamma = 2":                 &strategy.IFCA{Gradients: true, Gamma: 2},
+		"FedSC: invalid: Eta = 2":                  &strategy.FedSC{Parallel: true, Eta: 2},
+		"AdaptiveClustering: invalid: AsPublished": &strategy.AdaptiveClustering{AsPublished: true},
+		"FedSplit: invalid: strategy = FedSplit":   &strategy.FedSplit{},
+		"FedPRISM: invalid: strategy = FedPRISM":   &strategy.FedPRISM{},
+		"FedBuff: invalid: strategy = FedBuff":     &strategy.FedBuff{},
+		"CCFL: invalid: strategy = CCFL":           &strategy.CCFL{},
+		"FedAsync: invalid: Updates = true":        &strategy.FedAsync{Updates: true},
+	} {
+		expect.Invalid(t, want, since)(fedkit.Describe(fed, s, fedkit.Options{Rounds: 1}))
+	}
+	local := fedkit.Local{Batch: 16, LR: 0.1}
+	avg, scaffold := &strategy.FedAvg{Local: local}, &strategy.SCAFFOLD{Local: local}
+	for s, x := range map[fedkit.Strategy]func() *fedkit.Matrix{avg: func() *fedkit.Matrix { return avg.X }, scaffold: func() *fedkit.Matrix { return scaffold.State.X }} {
+		run(t, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 3})
+		w, variance := must.M1(x().Host()), must.M1(fed.Task.Mask("bn1/variance"))
+		for j := range w {
+			expect.That(t, variance[j] != 1 || w[j] > 0 && w[j] != 1, "%T: a running variance is %v after three rounds", s, w[j])
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
 )
@@ -52,41 +53,32 @@ func TestWeightings(t *testing.T) {
 	for name, s := range all() {
 		kind, _, _ := strings.Cut(name, ",")
 		if weighted(s, nil) == nil {
-			if !slices.Contains(without, kind) {
-				t.Errorf("%s has no Weighting", name)
-			}
+			expect.That(t, slices.Contains(without, kind), "%s has no Weighting", name)
 			continue
 		}
 		outcome := func(fed *fedkit.Federation, by strategy.Weighting) []byte {
 			s := weighted(s, by)
-			b, err := fedtest.Outcome(s, run(t, on(fed, s), s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 5}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := expect.Value(fedtest.Outcome(s, run(t, on(fed, s), s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 5})))(t)
 			return b
 		}
 		usual, equal, examples := outcome(different, nil), outcome(different, strategy.Equal{}), outcome(different, strategy.ByExamples{})
-		if custom := outcome(different, strategy.WeightingFunc(bySize)); !bytes.Equal(custom, examples) {
-			t.Errorf("%s: a custom weighting by examples differs from ByExamples", name)
-		}
+		custom := outcome(different, strategy.WeightingFunc(bySize))
+		expect.That(t, bytes.Equal(custom, examples), "%s: a custom weighting by examples differs from ByExamples", name)
 		if slices.Contains(equally, kind) {
 			examples, equal = equal, examples
 		}
 		if moved[kind] = moved[kind] || !bytes.Equal(equal, examples); !bytes.Equal(usual, examples) {
 			t.Errorf("%s: the default is another than documented", name)
 		}
-		if !bytes.Equal(outcome(same, strategy.Equal{}), outcome(same, strategy.ByExamples{})) {
-			t.Errorf("%s: Equal and ByExamples differ on clients of one size", name)
-		}
+		expect.That(t, bytes.Equal(outcome(same, strategy.Equal{}), outcome(same, strategy.ByExamples{})),
+			"%s: Equal and ByExamples differ on clients of one size", name)
 		_, err := fedkit.Run(context.Background(), on(same, s), weighted(s, alike(math.NaN())), fedkit.Options{Rounds: 3})
-		if want := "invalid: Weighting of client "; !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, want)
-		}
+		want := "invalid: Weighting of client "
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), want),
+			"%s: error %v, want one with %q", name, err, want)
 	}
 	for kind, m := range moved {
-		if !m && kind != "FedOpt" { // there with a median
-			t.Errorf("%s: weights change nothing", kind)
-		}
+		expect.That(t, m || kind == "FedOpt", "%s: weights change nothing", kind) // there with a median
 	}
 }
 
@@ -98,41 +90,14 @@ func TestWeightsThatAreRefused(t *testing.T) {
 		"sum of Weighting = +Inf: must be a finite number > 0":      math.MaxFloat64,
 	} {
 		_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAvg{Local: standard, Weighting: alike(w)}, fedkit.Options{Rounds: 1})
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.HasSuffix(err.Error(), "invalid: "+want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.HasSuffix(err.Error(), "invalid: "+want), "error %v, want %s", err, want)
 	}
 	first := strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return float64(1 - min(1, s.Client)) })
 	_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAC{K: 3, Fixed: true, Local: standard, Weighting: first}, fedkit.Options{Rounds: 1})
-	if err == nil || !strings.Contains(err.Error(), "invalid: sum of Weighting in cluster ") {
-		t.Errorf("error %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "invalid: sum of Weighting in cluster "), "error %v", err)
 	s := &strategy.AdaptiveClustering{AsPublished: true, Weighting: strategy.Equal{}}
 	if err := fedkit.Check(s, quadratic(t, even...), 6); err == nil || !strings.Contains(err.Error(), "Weighting = strategy.Equal: must be nil if AsPublished is set") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// One round of FedAvg in float64, with weights from a function. An Aggregator gets the weights.
-func TestWeightedMean(t *testing.T) {
-	fed, p, got := quadratic(t, uneven...), []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
-	x, err := fed.Models(1, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := fed.Train(context.Background(), fedkit.Job{Clients: []int{0, 1, 2, 3, 4, 5}, Start: x, Local: standard}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean := make([]float64, 5)
-	for i, w := range host(t, u.Models) {
-		floats.AddScaled(mean, p[i]/6.75, w)
-	}
-	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return p[s.Client] }),
-		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
-	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 5})
-	if x := host(t, s.State.X)[0]; !agree(x, mean) || !slices.Equal(got, p) {
-		t.Errorf("x is %v with weights %v, want %v with %v", x, got, mean, p)
 	}
 }
 
@@ -144,7 +109,18 @@ func TestWeightedControlVariates(t *testing.T) {
 	for i, ci := range host(t, s.State.Ci) {
 		floats.AddScaled(mean, float64(uneven[i])/140, ci)
 	}
-	if c := host(t, s.State.C)[0]; !agree(c, mean) {
-		t.Errorf("c is %v, want %v", c, mean)
-	}
+	c := host(t, s.State.C)[0]
+	expect.That(t, agree(c, mean), "c is %v, want %v", c, mean)
+}
+
+// An Aggregator gets the weights, those of a function too.
+func TestAggregatorsGetTheWeights(t *testing.T) {
+	p, got := []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
+	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return p[s.Client] }),
+		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
+	run(t, quadratic(t, uneven...), s, fedkit.Options{Rounds: 1, Seed: 5})
+	expect.That(t, slices.Equal(got, p), "weights %v, want %v", got, p)
+	other := &strategy.FedAvg{Local: standard, Weighting: s.Weighting}
+	run(t, quadratic(t, uneven...), other, fedkit.Options{Rounds: 1, Seed: 5})
+	sameRows(t, other.X, host(t, s.X), "x without an aggregator")
 }

@@ -369,9 +369,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	m := &mistaken{T: t, good: map[reflect.Type]reflect.Value{}}
 	m.fill()
 	charttest.Capture(t, &os.Stdout, func() { charttest.Capture(t, &os.Stderr, m.everything) })
-	if m.calls < 10_000 {
-		t.Errorf("only %d calls", m.calls)
-	}
+	expect.That(t, m.calls >= 10_000, "only %d calls", m.calls)
 }
 
 func (m *mistaken) everything() {
@@ -433,9 +431,7 @@ func TestPartsThatContainThemselvesAreRefused(t *testing.T) {
 		expect.Error(t, "contains itself")(rule.Draw(3))
 		expect.Invalid(t, "devices.", "must be one that does not contain itself")(fed.WithDevices(rule))
 		expect.Invalid(t, "rule.", "must be one that does not contain itself")(fed.WithEdges(2, rule))
-		if words := rule.String(); !strings.Contains(words, "contains itself") {
-			t.Error(words)
-		}
+		expect.That(t, strings.Contains(rule.String(), "contains itself"), "%v", rule.String())
 	}
 	take := &partition.Take{Train: 2}
 	take.Of = take
@@ -480,9 +476,7 @@ func TestEnormousOptionsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if len(tried) < 100 {
-		t.Errorf("only %d options", len(tried))
-	}
+	expect.That(t, len(tried) >= 100, "only %d options", len(tried))
 }
 
 // fill makes what suits.
@@ -546,9 +540,8 @@ func TestMistakesAreTriedOnEverything(t *testing.T) {
 		}
 		folder, _ := filepath.Rel(root, filepath.Dir(file))
 		need := func(name *ast.Ident) {
-			if full := path.Join("fedkit.example", filepath.ToSlash(folder)) + "." + name.Name; name.IsExported() && !known[full] {
-				t.Errorf("%s is in neither table", full)
-			}
+			full := path.Join("fedkit.example", filepath.ToSlash(folder)) + "." + name.Name
+			expect.That(t, !name.IsExported() || known[full], "%s is in neither table", full)
 			names++
 		}
 		for _, d := range f.Decls {
@@ -571,7 +564,5 @@ func TestMistakesAreTriedOnEverything(t *testing.T) {
 		}
 		return nil
 	}))
-	if names < 500 {
-		t.Errorf("only %d names", names)
-	}
+	expect.That(t, names >= 500, "only %d names", names)
 }

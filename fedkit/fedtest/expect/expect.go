@@ -18,6 +18,22 @@ func Long(t testing.TB, why string) {
 	}
 }
 
+// That reports what is wrong unless it holds: expect.That(t, n == 3, "%d clients, want 3", n).
+func That(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
+// Must is That, and ends the test.
+func Must(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
 // OK ends the test if there is an error.
 func OK(t testing.TB, err error) {
 	t.Helper()

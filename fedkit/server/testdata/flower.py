@@ -1,4 +1,4 @@
-"""Numbers for flower_test.go: what Flower's own strategies do with ten parameters in 20 rounds.
+"""Numbers for server_test.go: what Flower's own strategies do with ten parameters in 20 rounds.
 
 Run with flwr 1.41.0 and NumPy; writes flower.json beside itself. The updates are drawn from NumPy's PCG64 and rounded
 to float32, so that Go can read them exactly. Flower starts v at 0, arXiv 2003.00295 at tau^2. "v0" says which of the two a
