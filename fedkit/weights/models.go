@@ -195,6 +195,9 @@ func load(path string, task *fedkit.Task, by func(*reader) error) error {
 }
 
 func loadOpen(f *os.File, task *fedkit.Task, by func(*reader) error) error {
+	if f == nil {
+		return fmt.Errorf("weights: %w", fedkit.Invalid("file", "nil", "an open file"))
+	}
 	err := checkTask(task)
 	if err == nil {
 		var r *reader
