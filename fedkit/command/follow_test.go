@@ -23,8 +23,6 @@ func TestFollow(t *testing.T) {
 			t.Error(status, out)
 		}
 		status, out, _ := do("follow", path)
-		if status != want || out != "" {
-			t.Errorf("status %d, want %d; printed %q", status, want, out)
-		}
+		expect.That(t, status == want && out == "", "status %d, want %d; printed %q", status, want, out)
 	}
 }

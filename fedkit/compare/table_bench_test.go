@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"testing"
 
@@ -31,8 +32,6 @@ func BenchmarkTable(b *testing.B) {
 	all := store(10_000)
 	for b.Loop() {
 		t := Comparison{Target: 0.6, Baseline: "FedAvg, Local.LR 1"}.Table(all...)
-		if len(t.Lines) != 2001 {
-			b.Fatal(len(t.Lines), t.Err())
-		}
+		expect.Must(b, len(t.Lines) == 2001, "%v %v", len(t.Lines), t.Err())
 	}
 }

@@ -217,16 +217,12 @@ func TestForms(t *testing.T) {
 	for _, c := range cases {
 		is := config.Of(c.value)
 		b, err := json.Marshal(is)
-		if err != nil || string(b) != c.json || is.String() != c.text {
-			t.Errorf("%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
-		}
+		expect.That(t, err == nil && string(b) == c.json && is.String() == c.text, "%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
 		var back config.Config
 		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(&back, is) || back.String() != is.String() {
 			t.Errorf("%s came back as %s, %v", is, &back, err)
 		}
-		if d := config.Diff(&back, is); d != nil {
-			t.Errorf("%s differs from itself: %q", is, d)
-		}
+		expect.That(t, config.Diff(&back, is) == nil, "%s differs from itself: %q", is, config.Diff(&back, is))
 	}
 }
 
@@ -305,9 +301,8 @@ func TestWhatCannotBeWrittenIsListed(t *testing.T) {
 		}{closure(), make(chan int)}, []string{"a", "b"}},
 		{closure(), []string{""}},
 	} {
-		if got := config.Of(c.value).Unnamed(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", config.Of(c.value), got, c.want)
-		}
+		got := config.Of(c.value).Unnamed()
+		expect.That(t, slices.Equal(got, c.want), "%s: %q, want %q", config.Of(c.value), got, c.want)
 	}
 }
 
@@ -318,16 +313,10 @@ func TestDeepNesting(t *testing.T) {
 		deep = &chain{deep}
 	}
 	is := config.Of(deep)
-	if n := len(is.Unnamed()); n != 1 {
-		t.Errorf("%d parts are too deep, want 1", n)
-	}
+	expect.That(t, len(is.Unnamed()) == 1, "%d parts are too deep, want 1", len(is.Unnamed()))
 	b, err := json.Marshal(is)
-	if err != nil || len(b) > 10000 {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
-	if err := json.Unmarshal(b, new(config.Config)); err != nil {
-		t.Error(err)
-	}
+	expect.That(t, err == nil && len(b) <= 10000, "%d bytes, %v", len(b), err)
+	expect.That(t, json.Unmarshal(b, new(config.Config)) == nil, "%v", json.Unmarshal(b, new(config.Config)))
 	visits := 0
 	if err := config.Walk(deep, func(string, any) error { visits++; return nil }); err != nil || visits != 50 {
 		t.Errorf("%d visits, %v", visits, err)
@@ -340,9 +329,9 @@ func TestDeepNesting(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	if err := json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), new(config.Config)); err == nil || !strings.Contains(err.Error(), "an older version of fedkit wrote it: compute") {
-		t.Errorf("a text was read, error %v", err)
-	}
+	err := json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), new(config.Config))
+	expect.That(t, err != nil && strings.Contains(err.Error(), "an older version of fedkit wrote it: compute"),
+		"a text was read, error %v", err)
 	for _, c := range []struct {
 		was, is any
 		want    []string
@@ -367,9 +356,8 @@ func TestDiff(t *testing.T) {
 		{anything{F: named}, anything{F: closure()}, []string{"F: func, was config_test.named"}},
 		{anything{Map: map[string]any{"a": 1}}, anything{Map: map[string]any{"a": 1, "b": 2}}, []string{"Map.b: int(2), was not set"}},
 	} {
-		if got := config.Diff(config.Of(c.was), config.Of(c.is)); !slices.Equal(got, c.want) {
-			t.Errorf("from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
-		}
+		got := config.Diff(config.Of(c.was), config.Of(c.is))
+		expect.That(t, slices.Equal(got, c.want), "from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
 	}
 }
 
@@ -398,9 +386,7 @@ func TestClosuresWithNames(t *testing.T) {
 	if got := config.Of(rule{"mine", closure()}); got.Unnamed() != nil || got.String() != "config_test.rule{By: mine, Name: \"mine\"}" {
 		t.Error(got, got.Unnamed())
 	}
-	if got := config.Of(rule{"", closure()}).Unnamed(); !slices.Equal(got, []string{"By"}) {
-		t.Error(got)
-	}
+	expect.That(t, slices.Equal(config.Of(rule{"", closure()}).Unnamed(), []string{"By"}), "%v", config.Of(rule{"", closure()}).Unnamed())
 }
 
 func TestWalk(t *testing.T) {
@@ -427,9 +413,7 @@ func TestWalk(t *testing.T) {
 			got = append(got, path+" "+strings.NewReplacer("config_test.", "", "time.", "", "big.", "").Replace(fmt.Sprintf("%T", part)))
 			return nil
 		})
-		if s := strings.Join(got, "; "); s != c.want || err != nil {
-			t.Errorf("%T: %s, %v; want %s", c.value, s, err, c.want)
-		}
+		expect.That(t, strings.Join(got, "; ") == c.want && err == nil, "%T: %s, %v; want %s", c.value, strings.Join(got, "; "), err, c.want)
 	}
 	stop, n := errors.New("stop"), 0
 	err := config.Walk(&FedAvg{Selector: Softmax{}}, func(path string, _ any) error {
@@ -438,9 +422,7 @@ func TestWalk(t *testing.T) {
 		}
 		return nil
 	})
-	if err != stop || n != 2 {
-		t.Errorf("%v after %d visits", err, n)
-	}
+	expect.That(t, err == stop && n == 2, "%v after %d visits", err, n)
 }
 
 // Whatever a file holds, reading it does not panic, and what is read is written as the same again.
@@ -462,12 +444,9 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		b := expect.Value(json.Marshal(&c))(t)
-		if err := again.UnmarshalJSON(b); err != nil || !reflect.DeepEqual(c, again) || c.String() != again.String() {
-			t.Errorf("%s came back as %s, %v", &c, &again, err)
-		}
-		if (config.Diff(base, &c) == nil) != reflect.DeepEqual(base, &c) {
-			t.Errorf("%s differs from %s by %q", &c, base, config.Diff(base, &c))
-		}
+		err := again.UnmarshalJSON(b)
+		expect.That(t, err == nil && reflect.DeepEqual(c, again) && c.String() == again.String(), "%s came back as %s, %v", &c, &again, err)
+		expect.That(t, (config.Diff(base, &c) == nil) == reflect.DeepEqual(base, &c), "%s differs from %s by %q", &c, base, config.Diff(base, &c))
 		c.Unnamed()
 		config.Diff(&c, base)
 	})
@@ -485,19 +464,13 @@ func second() any {
 
 // Types of one name, declared in two functions, are told apart by what they consist of.
 func TestTypes(t *testing.T) {
-	if config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) != "" {
-		t.Error("types of fedkit count")
-	}
-	if a, b := config.Of(first()), config.Of(second()); a.String() != b.String() || config.Types(first()) == config.Types(second()) {
-		t.Errorf("%s, %s: %s, %s", a, b, config.Types(first()), config.Types(second()))
-	}
-	if a := config.Types(first()); a == "" || a != config.Types([]any{first()}[0]) || a == config.Types([]any{first(), 1i, second()}) {
-		t.Error(a)
-	}
+	expect.That(t, config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) == "", "types of fedkit count")
+	expect.That(t, config.Of(first()).String() == config.Of(second()).String() && config.Types(first()) != config.Types(second()),
+		"%s, %s: %s, %s", config.Of(first()), config.Of(second()), config.Types(first()), config.Types(second()))
+	a := config.Types(first())
+	expect.That(t, a != "" && a == config.Types([]any{first()}[0]) && a != config.Types([]any{first(), 1i, second()}), "%v", a)
 	inside := func(v any) string { return config.Types(struct{ hidden any }{v}) }
-	if inside(first()) == inside(second()) {
-		t.Error("what an unexported field holds does not count")
-	}
+	expect.That(t, inside(first()) != inside(second()), "what an unexported field holds does not count")
 	loop := &looped{}
 	loop.Of = loop
 	config.Types(loop) // ends

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"testing"
 
@@ -17,9 +18,7 @@ func BenchmarkManyCurves(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(seeds, " seeds"), func(b *testing.B) {
 			for b.Loop() {
-				if f := Accuracy(hs...); f.VegaLite() == nil {
-					b.Fatal(f.Err())
-				}
+				expect.Must(b, Accuracy(hs...).VegaLite() != nil, "%v", Accuracy(hs...).Err())
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"slices"
 	"strings"
@@ -120,39 +121,29 @@ func TestInNotebook(t *testing.T) {
 			ids = append(ids, m.id)
 		}
 	}
-	if !slices.Equal(ids, []string{"line", "figure"}) {
-		t.Fatalf("outputs %v: want one line, then one figure", ids)
-	}
+	expect.Must(t, slices.Equal(ids, []string{"line", "figure"}), "outputs %v: want one line, then one figure", ids)
 	if n := len(out.of("line")); n < 20 || n > 27 {
 		t.Errorf("%d lines in 5 s", n)
 	}
-	if n := len(out.of("figure")); n < 7 || n > 10 {
-		t.Errorf("%d figures in 5 s", n)
-	}
+	n := len(out.of("figure"))
+	expect.That(t, n >= 7 && n <= 10, "%d figures in 5 s", n)
 	for _, id := range ids {
 		m := out.of(id)
 		for i := 1; i < len(m)-1; i++ { // the last message comes when the run is over
-			if d := m[i].at.Sub(m[i-1].at); d < 200*time.Millisecond {
-				t.Errorf("%s: %v after the one before", id, d)
-			}
+			expect.That(t, m[i].at.Sub(m[i-1].at) >= 200*time.Millisecond, "%s: %v after the one before", id, m[i].at.Sub(m[i-1].at))
 		}
 	}
 	figures := out.of("figure")
 	for i, m := range figures {
-		if m.final != (i == len(figures)-1) {
-			t.Errorf("figure %d of %d: final %v", i, len(figures), m.final)
-		}
+		expect.That(t, m.final == (i == len(figures)-1), "figure %d of %d: final %v", i, len(figures), m.final)
 	}
 	lines := out.of("line")
 	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "250 ms/round") || !strings.Contains(s, " left") {
 		t.Errorf("half way: %s", s)
 	}
-	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy ") {
-		t.Errorf("at the end: %s", s)
-	}
-	if !lines[len(lines)-1].final || lines[0].final || log.Len() > 0 {
-		t.Errorf("log %q", log)
-	}
+	s := lines[len(lines)-1].text
+	expect.That(t, strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy "), "at the end: %s", s)
+	expect.That(t, lines[len(lines)-1].final && !lines[0].final && log.Len() <= 0, "log %q", log)
 }
 
 func TestLinesOfRuns(t *testing.T) {
@@ -162,12 +153,9 @@ func TestLinesOfRuns(t *testing.T) {
 	}
 	play(l, out.clock, history("FedProx", slices.Repeat([]float64{0.5}, 20)...), time.Second, context.Canceled)
 	last := l.text()
-	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
-		t.Errorf("lines:\n%s", last)
-	}
-	if m := out.of("figure"); m[len(m)-1].runs != 4 {
-		t.Errorf("a figure of %d runs", m[len(m)-1].runs)
-	}
+	expect.That(t, strings.Count(last, "\n") == 3 && strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20"), "lines:\n%s", last)
+	m := out.of("figure")
+	expect.That(t, m[len(m)-1].runs == 4, "a figure of %d runs", m[len(m)-1].runs)
 }
 
 // What is said of a run that is over: losses with a true minus and a power of ten, both models' accuracy, why it failed.
@@ -190,9 +178,7 @@ func TestLineOfARun(t *testing.T) {
 	}
 	l, _, _ := fakeWatcher()
 	l.Done(history("early"), errors.New("no clients\nstack"))
-	if s := l.text(); s != "early  ✗ failed before round 1: no clients" {
-		t.Errorf("%q", s)
-	}
+	expect.That(t, l.text() == "early  ✗ failed before round 1: no clients", "%q", l.text())
 }
 
 // Runs of one name that are not seeds of one configuration are distinguished.
@@ -201,9 +187,8 @@ func TestRunsAreToldApart(t *testing.T) {
 	for _, lr := range []float64{0.001, 0.1} {
 		play(l, out.clock, with(0, lr), time.Second, nil)
 	}
-	if s := l.text(); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
-		t.Errorf("lines:\n%s", s)
-	}
+	s := l.text()
+	expect.That(t, strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") && strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓"), "lines:\n%s", s)
 }
 
 // Mistakes of callers, outputs that fail and panics of the figure do not stop a run. The latter two are reported once.
@@ -219,9 +204,7 @@ func TestFailures(t *testing.T) {
 		l, out, log := fakeWatcher()
 		fail(l, out)
 		play(l, out.clock, steady(3), time.Second, nil)
-		if s := log.String(); s != display.ErrorPrefix+"progress: "+what+"\n" {
-			t.Errorf("%q", s)
-		}
+		expect.That(t, log.String() == display.ErrorPrefix+"progress: "+what+"\n", "%q", log.String())
 	}
 }
 
@@ -237,9 +220,7 @@ func TestStoppedRuns(t *testing.T) {
 	}
 	h.Stopped = true
 	l.Done(h, nil)
-	if s := l.text(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
-		t.Errorf("%q", s)
-	}
+	expect.That(t, l.text() == "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8", "%q", l.text())
 }
 
 // If a notebook takes 100 ms per message, the duty cycle is at most 5 %, except at the end.
@@ -248,9 +229,8 @@ func TestBacksOff(t *testing.T) {
 	out.slow = 100 * time.Millisecond
 	begin := *out.clock
 	play(l, out.clock, steady(600), 50*time.Millisecond, nil)
-	if share := float64(len(out.messages)-2) * 0.1 / out.clock.Sub(begin).Seconds(); share > 0.12 {
-		t.Errorf("%.0f %% of the time", 100*share)
-	}
+	share := float64(len(out.messages)-2) * 0.1 / out.clock.Sub(begin).Seconds()
+	expect.That(t, share <= 0.12, "%.0f %% of the time", 100*share)
 }
 
 func TestOutsideNotebook(t *testing.T) {
@@ -258,26 +238,20 @@ func TestOutsideNotebook(t *testing.T) {
 	l.notebook, l.pause = false, logPause
 	play(l, out.clock, steady(100), 500*time.Millisecond, errors.New("out of memory"))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 6 || !strings.Contains(lines[5], "✗ failed after round 100 of 100: out of memory") {
-		t.Errorf("in 50 s:\n%s", log)
-	}
-	if len(out.messages) != 1 || !out.messages[0].final {
-		t.Errorf("%+v: want the final figure alone", out.messages)
-	}
+	expect.That(t, len(lines) == 6 && strings.Contains(lines[5], "✗ failed after round 100 of 100: out of memory"), "in 50 s:\n%s", log)
+	expect.That(t, len(out.messages) == 1 && out.messages[0].final, "%+v: want the final figure alone", out.messages)
 	log.Reset()
 	l.terminal, l.pause = true, linePause
 	play(l, out.clock, history("B", 0.1, 0.2), time.Second, nil)
-	if s := plain(log.String()); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 1 {
-		t.Errorf("%q", s)
-	}
+	s := plain(log.String())
+	expect.That(t, strings.Count(s, "\r") == 3 && strings.Count(s, "\n") == 1, "%q", s)
 }
 
 // Names and errors neither control a terminal nor break lines.
 func TestLineOfAnyName(t *testing.T) {
 	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Ended: true, err: errors.New("\x1bc")}
-	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.That(t, p.line(time.Now()) == `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`,
+		"%q, want %q", p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`)
 }
 
 // On a terminal a line never takes more columns than there are; why a run failed is said in full.
@@ -298,9 +272,7 @@ func TestLinesFitTheTerminal(t *testing.T) {
 						n++
 					}
 				}
-				if n >= columns || n < columns-3 && strings.HasSuffix(line, "…") {
-					t.Errorf("%d columns of %d: %s", n, columns, line)
-				}
+				expect.That(t, n < columns && (n >= columns-3 || !strings.HasSuffix(line, "…")), "%d columns of %d: %s", n, columns, line)
 			}
 		}
 	}
@@ -311,14 +283,10 @@ func TestLinesFitTheTerminal(t *testing.T) {
 		p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "FedAvg"}
 		h := history("FedAvg", 0.25)
 		p.advance(h, 3, *out.clock)
-		if got := plain(fit(p.line(*out.clock), columns)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect.That(t, plain(fit(p.line(*out.clock), columns)) == want, "%q, want %q", plain(fit(p.line(*out.clock), columns)), want)
 	}
 	log.Reset()
 	why := strings.Repeat("because ", 20)
 	play(l, out.clock, history("FedAvg", 0.1), time.Second, errors.New(why))
-	if !strings.Contains(log.String(), why) {
-		t.Error(log)
-	}
+	expect.That(t, strings.Contains(log.String(), why), "%v", log)
 }

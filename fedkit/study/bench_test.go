@@ -34,9 +34,7 @@ func BenchmarkStore(b *testing.B) {
 
 func listed(b *testing.B, dir string) Runs {
 	runs, damaged := List(dir)
-	if len(runs) != 10_000 || len(damaged) > 0 {
-		b.Fatal(len(runs), damaged)
-	}
+	expect.Must(b, len(runs) == 10_000 && len(damaged) <= 0, "%v %v", len(runs), damaged)
 	return runs
 }
 

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fedkit.example/fedkit/fedtest/expect"
 	"os"
 	"testing"
 
@@ -30,9 +31,7 @@ func FuzzReadExtract(f *testing.F) {
 		}
 		for _, r := range rs {
 			h, err := r.Light()
-			if err != nil || h.Check() != nil {
-				t.Errorf("%s: %v, %v", r.ID, err, h.Check())
-			}
+			expect.That(t, err == nil && h.Check() == nil, "%s: %v, %v", r.ID, err, h.Check())
 		}
 	})
 }

@@ -51,9 +51,7 @@ func wantLocks(t *testing.T, dir string, want ...string) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	if !slices.Equal(names, want) {
-		t.Errorf("locks: %q, want %q", names, want)
-	}
+	expect.That(t, slices.Equal(names, want), "locks: %q, want %q", names, want)
 }
 
 // A lock is stale once it has not changed for half a minute by the observer's clock, whatever the clock of its holder, and whatever is in
@@ -76,9 +74,8 @@ func TestStaleLocks(t *testing.T) {
 					c.do()
 				}
 				l, err := tryLock(dir, name)
-				if err != nil || (l != nil) != c.free {
-					t.Errorf("%s, %v off, after %d s: %v, %v, want free: %v", what, off, c.seconds, l, err, c.free)
-				}
+				expect.That(t, err == nil && (l != nil) == c.free,
+					"%s, %v off, after %d s: %v, %v, want free: %v", what, off, c.seconds, l, err, c.free)
 				if c.free {
 					wantLocks(t, dir, name)
 				}
@@ -139,9 +136,7 @@ func TestOneWins(t *testing.T) {
 					<-begin
 					for range 5 {
 						l, err := tryLock(dir, name)
-						if err != nil {
-							t.Error(err)
-						}
+						expect.That(t, err == nil, "%v", err)
 						if l != nil {
 							won[i] = l
 							return
@@ -159,9 +154,7 @@ func TestOneWins(t *testing.T) {
 				}
 				l.release()
 			}
-			if n != 1 {
-				t.Errorf("%d hold it", n)
-			}
+			expect.That(t, n == 1, "%d hold it", n)
 			wantLocks(t, dir)
 		}
 	}
@@ -191,17 +184,13 @@ func TestLocksTakenByMistake(t *testing.T) {
 		if other, err := tryLock(dir, name); err != nil {
 			t.Error(err)
 		} else if other != nil {
-			if err := l.held(); !errors.Is(err, errTaken) {
-				t.Error(err)
-			}
+			expect.That(t, errors.Is(l.held(), errTaken), "%v", l.held())
 			l.release()
 			expect.OK(t, other.held())
 			other.release()
 		}
 	}
-	if err := l.held(); !errors.Is(err, errTaken) {
-		t.Error(err)
-	}
+	expect.That(t, errors.Is(l.held(), errTaken), "%v", l.held())
 	wantLocks(t, dir)
 }
 
@@ -209,9 +198,7 @@ func TestLocksTakenByMistake(t *testing.T) {
 func TestComputing(t *testing.T) {
 	defer func() { stale, poll = 30*time.Second, 20*time.Millisecond }()
 	dir, path := locked(t, name, elsewhere)
-	if got := fmt.Sprint(Computing(dir)); got != "[{"+name+" gpu2}]" {
-		t.Error(got)
-	}
+	expect.That(t, fmt.Sprint(Computing(dir)) == "[{"+name+" gpu2}]", "%v", fmt.Sprint(Computing(dir)))
 	long := time.Now().Add(-time.Hour)
 	expect.OK(t, os.Chtimes(path, long, long))
 	over := make(chan struct{})
@@ -227,21 +214,15 @@ func TestComputing(t *testing.T) {
 			}
 		}
 	})
-	if got := Computing(dir); len(got) != 1 {
-		t.Error(got)
-	}
+	expect.That(t, len(Computing(dir)) == 1, "%v", Computing(dir))
 	close(over)
 	renewing.Wait()
 	stale, poll = 40*time.Millisecond, time.Millisecond
 	expect.OK(t, os.Chtimes(path, long, long))
-	if got := Computing(dir); len(got) != 0 {
-		t.Error(got)
-	}
+	expect.That(t, len(Computing(dir)) == 0, "%v", Computing(dir))
 	stale = 30 * time.Second
 	expect.OK(t, errors.Join(os.MkdirAll(filepath.Join(dir, name), 0o700), os.WriteFile(filepath.Join(dir, name, entryFile), nil, 0o600)))
-	if got := Computing(dir); len(got) != 0 { // it is stored
-		t.Error(got)
-	}
+	expect.That(t, len(Computing(dir)) == 0, "%v", Computing(dir)) // it is stored
 }
 
 // A folder whose file system lacks what processes need that share it is refused.
@@ -266,9 +247,8 @@ func TestFoldersThatLackSomething(t *testing.T) {
 		create, rename = c.create, c.rename
 		s := New(filepath.Join(t.TempDir(), "runs"))
 		err := s.writable()
-		if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.HasPrefix(err.Error(), "study: Study.Dir = "+s.Dir+": must be a folder ") || !strings.Contains(err.Error(), c.words)) {
-			t.Errorf("%v, want %s", err, c.words)
-		}
+		expect.That(t, (c.words != "" || err == nil) && (c.words == "" || err != nil && strings.HasPrefix(err.Error(), "study: Study.Dir = "+s.Dir+": must be a folder ") && strings.Contains(err.Error(), c.words)),
+			"%v, want %s", err, c.words)
 		if left, _ := filepath.Glob(filepath.Join(s.Dir, ".*")); left != nil {
 			t.Error(left)
 		}

@@ -19,9 +19,7 @@ func TestModel(t *testing.T) {
 		"model.UniformInit(model.MLP(8))": Of(model.UniformInit, Of(model.MLP, 8)),
 		"study.own()":                     Of(own),
 	} {
-		if m.Key() != want {
-			t.Errorf("%s is called %s", want, m.Key())
-		}
+		expect.That(t, m.Key() == want, "%s is called %s", want, m.Key())
 		w.Model = m
 		expect.Value(w.Federation())(t)
 	}

@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"fedkit.example/fedkit/fedtest/expect"
 	"strings"
 	"testing"
 )
@@ -19,11 +20,9 @@ func TestFull(t *testing.T) {
 		if testing.Short() && strings.HasPrefix(name, "20_") { // thousands
 			continue
 		}
-		if f := Full(name); len(f.Runs) < n {
-			t.Errorf("%s: %d runs, want %d: %v", name, len(f.Runs), n, f)
-		}
+		f := Full(name)
+		expect.That(t, len(f.Runs) >= n, "%s: %d runs, want %d: %v", name, len(f.Runs), n, f)
 	}
-	if f := Full("none"); len(f.Runs) > 0 || !strings.Contains(f.String(), "there are no runs") {
-		t.Error(f)
-	}
+	f := Full("none")
+	expect.That(t, len(f.Runs) <= 0 && strings.Contains(f.String(), "there are no runs"), "%v", f)
 }

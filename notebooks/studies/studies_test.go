@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"testing"
 )
@@ -14,19 +15,14 @@ var runs = map[string]int{
 
 // Each study has its runs, all with their federation and its model, and no two that are called the same.
 func TestStudies(t *testing.T) {
-	if len(All) != len(runs) {
-		t.Errorf("%d studies, want %d", len(All), len(runs))
-	}
+	expect.That(t, len(All) == len(runs), "%d studies, want %d", len(All), len(runs))
 	for _, s := range All {
 		plan, seen := s.Plan(), map[string]bool{}
-		if len(plan) != runs[s.Name] {
-			t.Errorf("%s: %d runs, want %d", s.Name, len(plan), runs[s.Name])
-		}
+		expect.That(t, len(plan) == runs[s.Name], "%s: %d runs, want %d", s.Name, len(plan), runs[s.Name])
 		for i, run := range plan {
 			name := fmt.Sprintln(append([]any{run.Options.Name, run.Options.Seed}, run.Labels...)...)
-			if run.Data == nil || run.Partition == nil || run.Model.Key() == "" || run.Options.Name == "" || run.Options.Rounds == 0 || seen[name] {
-				t.Errorf("%s: run %d: %+v: it lacks something, or is there twice", s.Name, i, run)
-			}
+			expect.That(t, run.Data != nil && run.Partition != nil && run.Model.Key() != "" && run.Options.Name != "" && run.Options.Rounds != 0 && !seen[name],
+				"%s: run %d: %+v: it lacks something, or is there twice", s.Name, i, run)
 			seen[name] = true
 		}
 	}
@@ -35,8 +31,6 @@ func TestStudies(t *testing.T) {
 // What an algorithm is compared with is in the grid that it was tuned on.
 func TestTuned(t *testing.T) {
 	for _, a := range algorithms() {
-		if a.tuned != "" && a.best() == (choice{}) {
-			t.Errorf("%s: %q is not in its grid", a.name, a.tuned)
-		}
+		expect.That(t, a.tuned == "" || a.best() != (choice{}), "%s: %q is not in its grid", a.name, a.tuned)
 	}
 }
