@@ -27,12 +27,12 @@ func TestBounds(t *testing.T) {
 		f := &Figure{Y: c.y, Series: []Series{{X: []float64{1, 2}, Y: []float64{0.5, c.at}, Lo: []float64{0.5, c.lo}, Hi: []float64{0.5, c.hi}}}}
 		s := expect.Value(Row{f}.prepare())(t)
 		p := s.panels[0]
-		band := p.series[0]
-		expect.That(t, band.Lo[1] == c.wantLo && band.Hi[1] == c.wantHi,
-			"%s: the band is [%g, %g], want [%g, %g]", name, band.Lo[1], band.Hi[1], c.wantLo, c.wantHi)
-		got := []float64{p.y.lo, p.y.hi}
-		expect.That(t, slices.Equal(got, c.axis) && p.y.ticks[0] >= p.y.lo,
-			"%s: the axis is %v with ticks %v, want %v", name, got, p.y.ticks, c.axis)
+		if band := p.series[0]; band.Lo[1] != c.wantLo || band.Hi[1] != c.wantHi {
+			t.Errorf("%s: the band is [%g, %g], want [%g, %g]", name, band.Lo[1], band.Hi[1], c.wantLo, c.wantHi)
+		}
+		if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.axis) || p.y.ticks[0] < p.y.lo {
+			t.Errorf("%s: the axis is %v with ticks %v, want %v", name, got, p.y.ticks, c.axis)
+		}
 	}
 }
 
@@ -47,8 +47,9 @@ func TestOneColorForAMethod(t *testing.T) {
 	}.prepare()
 	expect.OK(t, err)
 	own, global, ward, k := s.style("k-means, own").color, s.style("k-means, global").color, s.style("Ward").color, s.style("k-means").color
-	expect.That(t, own == base[1] && k == own && ward == base[2] && global != own,
-		"k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
+	if own != base[1] || k != own || ward != base[2] || global == own {
+		t.Errorf("k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
+	}
 }
 
 // Dots that count the same are drawn to one scale in all figures of a row.
@@ -58,6 +59,7 @@ func TestOneScaleOfDots(t *testing.T) {
 	}
 	s := expect.Value(Row{figure("rows", 10, 600), figure("steps", 7, 600), figure("rows", 40, 300)}.prepare())(t)
 	a, other, b := s.panels[0], s.panels[1], s.panels[2]
-	expect.That(t, a.most == 40 && b.most == 40 && a.side == b.side && other.most == 7 && other.side != b.side,
-		"largest %g, %g and %g, drawn %g, %g and %g wide", a.most, other.most, b.most, a.side, other.side, b.side)
+	if a.most != 40 || b.most != 40 || a.side != b.side || other.most != 7 || other.side == b.side {
+		t.Errorf("largest %g, %g and %g, drawn %g, %g and %g wide", a.most, other.most, b.most, a.side, other.side, b.side)
+	}
 }

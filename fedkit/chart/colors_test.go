@@ -21,9 +21,9 @@ func TestColors(t *testing.T) {
 		}
 		s := expect.Value(Row{Curves("", "x", "y", all...)}.prepare())(t)
 		for i, st := range s.order {
-			at := slices.Index(base, st.color)
-			expect.That(t, st.name == c.names[i] && at == c.places[i],
-				"%s has color %d, want %s with color %d", st.name, at, c.names[i], c.places[i])
+			if at := slices.Index(base, st.color); st.name != c.names[i] || at != c.places[i] {
+				t.Errorf("%s has color %d, want %s with color %d", st.name, at, c.names[i], c.places[i])
+			}
 		}
 	}
 }

@@ -17,9 +17,9 @@ func TestCurves(t *testing.T) {
 		Series{Name: "FedAvgM", X: []float64{1, 0.1, 0.3}, Y: []float64{0.9, 0.5, 0.8}, Tip: []string{"last", "first", "middle"}},
 		Series{Name: "FedAdam", X: []float64{0.001, 0.01, 0.1, 1}, Y: []float64{0.6, 0.93, 0.95, nan},
 			Lo: []float64{0.5, 0.92, 0.94, nan}, Hi: []float64{0.7, 0.94, 0.96, nan}})
-	s := f.Series[0]
-	expect.That(t, slices.Equal(s.X, []float64{0.1, 0.3, 1}) && slices.Equal(s.Y, []float64{0.5, 0.8, 0.9}) && s.Tip[2] == "last",
-		"the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
+	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.1, 0.3, 1}) || !slices.Equal(s.Y, []float64{0.5, 0.8, 0.9}) || s.Tip[2] != "last" {
+		t.Errorf("the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
+	}
 	charttest.Golden(t, "curves", f)
 }
 
@@ -38,8 +38,9 @@ func TestAxesOfCurves(t *testing.T) {
 	} {
 		f := Curves("t", c.label, c.label, Series{X: c.x, Y: c.y})
 		expect.OK(t, f.Err())
-		expect.That(t, f.X.Log == c.log && f.X.Percent == c.percent && f.Y.Log == c.lgY,
-			"%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
+		if f.X.Log != c.log || f.X.Percent != c.percent || f.Y.Log != c.lgY {
+			t.Errorf("%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
+		}
 	}
 }
 
@@ -50,9 +51,9 @@ func TestCurvesThatCannotBeDrawn(t *testing.T) {
 		"1 Lo":      {{X: []float64{1, 2}, Y: []float64{1, 2}, Lo: []float64{1}}},
 		"no series": {{X: []float64{nan}, Y: []float64{1}}},
 	} {
-		err := Curves("t", "x", "y", series...).Err()
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), "chart: curves: ") && strings.Contains(err.Error(), want),
-			"error %v, want one with %q", err, want)
+		if err := Curves("t", "x", "y", series...).Err(); err == nil || !strings.HasPrefix(err.Error(), "chart: curves: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
 	}
 }
 
@@ -64,9 +65,11 @@ func TestCoincidingLines(t *testing.T) {
 	g := &Figure{Series: []Series{line("B", one), line("A", other), {Name: "E", X: x[:2], Y: one[:2]}}}
 	s := expect.Value(Row{f, g}.prepare())(t)
 	for name, want := range map[string][]float64{"A": nil, "B": nil, "C": {16, 8}, "D": {8, 16}, "E": nil, "thin": nil} {
-		expect.That(t, slices.Equal(s.style(name).dash, want), "%s has the dashes %v, want %v", name, s.style(name).dash, want)
+		if got := s.style(name).dash; !slices.Equal(got, want) {
+			t.Errorf("%s has the dashes %v, want %v", name, got, want)
+		}
 	}
-	l := s.legend[2]
-	expect.That(t, l.name == "C" && slices.Equal(l.dash, []float64{16, 8}) && s.panels[0].Note == "a note; lines coincide: A, C, D" && s.panels[1].Note == "",
-		"legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
+	if l := s.legend[2]; l.name != "C" || !slices.Equal(l.dash, []float64{16, 8}) || s.panels[0].Note != "a note; lines coincide: A, C, D" || s.panels[1].Note != "" {
+		t.Errorf("legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
+	}
 }

@@ -27,9 +27,13 @@ func TestFilesOutsideNotebook(t *testing.T) {
 		f.Show() // overwrites
 	})
 	path := filepath.Join(Dir, "accuracy.html")
-	expect.That(t, printed == ("wrote "+path+"\n")+("wrote "+path+"\n"), "printed %q", printed)
+	if want := "wrote " + path + "\n"; printed != want+want {
+		t.Errorf("printed %q", printed)
+	}
 	files, err := os.ReadDir(Dir)
-	expect.That(t, err == nil && len(files) == 1 && files[0].Name() == "accuracy.html", "%v, %v: want accuracy.html alone", files, err)
+	if err != nil || len(files) != 1 || files[0].Name() != "accuracy.html" {
+		t.Errorf("%v, %v: want accuracy.html alone", files, err)
+	}
 	expect.Error(t, ".html, .json, .png or .svg, not \".gif\"")(f.Save(filepath.Join(Dir, "a.gif")))
 	expect.Error(t, "chart: ")(f.Save(filepath.Join(path, "b.json"))) // a folder that is a file
 	expect.OK(t, f.Save(filepath.Join(Dir, "a.json")))
@@ -46,16 +50,18 @@ func TestErrorsOutsideNotebook(t *testing.T) {
 		t.Error("an error that is forgotten:", bad.Err())
 	}
 	for _, show := range []func(){bad.Show, Row{line("a"), bad}.Show} {
-		printed := charttest.Capture(t, &os.Stderr, show)
-		expect.That(t, printed == "chart error: plot: accuracy: no history given\n", "printed %q", printed)
+		if printed := charttest.Capture(t, &os.Stderr, show); printed != "chart error: plot: accuracy: no history given\n" {
+			t.Errorf("printed %q", printed)
+		}
 	}
 	if printed := charttest.Capture(t, &os.Stderr, new(table.Table).Show); printed != "chart error: table: it has no lines\n" {
 		t.Errorf("printed %q", printed)
 	}
 	Dir = filepath.Join(Dir, "file")
 	expect.OK(t, os.WriteFile(Dir, nil, 0o600))
-	printed := charttest.Capture(t, &os.Stderr, line("a").Show)
-	expect.That(t, strings.HasPrefix(printed, ErrorPrefix+"chart: "), "printed %q", printed)
+	if printed := charttest.Capture(t, &os.Stderr, line("a").Show); !strings.HasPrefix(printed, ErrorPrefix+"chart: ") {
+		t.Errorf("printed %q", printed)
+	}
 }
 
 func TestMake(t *testing.T) {
@@ -64,19 +70,22 @@ func TestMake(t *testing.T) {
 		t.Errorf("%v of %q", err, f.Title)
 	}
 	f = Make("plot: accuracy", func(*Figure) error { panic("index out of range") })
-	err := f.Err()
-	expect.That(t, err != nil && err.Error() == "plot: accuracy: could not be drawn: index out of range", "%v", err)
+	if err := f.Err(); err == nil || err.Error() != "plot: accuracy: could not be drawn: index out of range" {
+		t.Error(err)
+	}
 }
 
 func TestFormsInNotebook(t *testing.T) {
 	c := charttest.InCell(t)
 	line("a").Show()
 	Row{line("a"), line("b")}.Show()
-	expect.Must(t, len(c.Outputs) == 2 && c.Outputs[0].ID != c.Outputs[1].ID && c.Syncs == 2,
-		"%d outputs, %d syncs: want one for each Show", len(c.Outputs), c.Syncs)
+	if len(c.Outputs) != 2 || c.Outputs[0].ID == c.Outputs[1].ID || c.Syncs != 2 {
+		t.Fatalf("%d outputs, %d syncs: want one for each Show", len(c.Outputs), c.Syncs)
+	}
 	for _, o := range c.Outputs {
-		expect.That(t, o.Forms[mimeVegaLite] != nil && o.Forms["text/plain"] != nil && len(o.Forms) == 2 && o.Metadata[mimeVegaLite] != nil,
-			"forms %v", o.Forms)
+		if o.Forms[mimeVegaLite] == nil || o.Forms["text/plain"] == nil || len(o.Forms) != 2 || o.Metadata[mimeVegaLite] == nil {
+			t.Errorf("forms %v", o.Forms)
+		}
 	}
 }
 
@@ -88,10 +97,13 @@ func TestDisplay(t *testing.T) {
 		expect.OK(t, errors.Join(words.Text(text, i == 1), drawing.Show(Row{line("a")}, i == 1)))
 	}
 	for i, o := range c.Outputs {
-		expect.That(t, o.ID == c.Outputs[i%2].ID, "output %d has id %q", i, o.ID)
+		if o.ID != c.Outputs[i%2].ID {
+			t.Errorf("output %d has id %q", i, o.ID)
+		}
 	}
-	expect.That(t, c.Outputs[0].ID != c.Outputs[1].ID && c.Outputs[2].Forms["text/plain"] == "two" && c.Syncs == 2,
-		"%+v, %d syncs", c.Outputs, c.Syncs)
+	if c.Outputs[0].ID == c.Outputs[1].ID || c.Outputs[2].Forms["text/plain"] != "two" || c.Syncs != 2 {
+		t.Errorf("%+v, %d syncs", c.Outputs, c.Syncs)
+	}
 	c.Err = errors.New("pipe closed")
 	expect.Error(t, "pipe closed")(words.Text("three", false))
 }
@@ -106,9 +118,9 @@ func TestDraft(t *testing.T) {
 	var d Display
 	for _, final := range []bool{false, true} {
 		expect.OK(t, d.Show(Row{long}, final))
-		last := c.Outputs[len(c.Outputs)-1]
-		expect.That(t, strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") == final,
-			"final %v: %v", final, last.Forms[mimeVegaLite])
+		if last := c.Outputs[len(c.Outputs)-1]; strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") != final {
+			t.Errorf("final %v: %v", final, last.Forms[mimeVegaLite])
+		}
 	}
 }
 
@@ -121,13 +133,16 @@ func TestErrorsInNotebook(t *testing.T) {
 	} {
 		c.Outputs = nil
 		printed := charttest.Capture(t, &os.Stderr, show)
-		expect.Must(t, strings.HasPrefix(printed, ErrorPrefix) && strings.HasSuffix(printed, "history <1> is nil\n") && len(c.Outputs) == 1,
-			"printed %q, %d outputs", printed, len(c.Outputs))
+		if !strings.HasPrefix(printed, ErrorPrefix) || !strings.HasSuffix(printed, "history <1> is nil\n") || len(c.Outputs) != 1 {
+			t.Fatalf("printed %q, %d outputs", printed, len(c.Outputs))
+		}
 		forms := c.Outputs[0].Forms
-		box := forms["text/html"].(string)
-		expect.That(t, strings.Contains(box, "history &lt;1&gt; is nil") && forms["text/plain"] == strings.TrimSuffix(printed, "\n"), "%v", forms)
+		if box := forms["text/html"].(string); !strings.Contains(box, "history &lt;1&gt; is nil") || forms["text/plain"] != strings.TrimSuffix(printed, "\n") {
+			t.Errorf("%v", forms)
+		}
 	}
 	c.Err = errors.New("pipe closed")
-	printed := charttest.Capture(t, &os.Stderr, line("a").Show)
-	expect.That(t, strings.Contains(printed, "pipe closed"), "printed %q", printed)
+	if printed := charttest.Capture(t, &os.Stderr, line("a").Show); !strings.Contains(printed, "pipe closed") {
+		t.Errorf("printed %q", printed)
+	}
 }

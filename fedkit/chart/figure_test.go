@@ -41,12 +41,19 @@ func TestEmptyFigures(t *testing.T) {
 		"negative": {Y: Axis{Log: true}, Series: []Series{{X: []float64{1}, Y: []float64{-1}}}},
 		"mark":     {Series: []Series{{Mark: 9, X: []float64{1}, Y: []float64{1}}}},
 	} {
-		err := f.Err()
-		expect.That(t, err != nil && strings.Contains(err.Error(), "finite"), "%s: %v", name, err)
-		expect.That(t, f.VegaLite() == nil, "%s: a specification of nothing", name)
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), "finite") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if f.VegaLite() != nil {
+			t.Errorf("%s: a specification of nothing", name)
+		}
 	}
-	expect.That(t, (Row{}).Err() != nil, "an empty row")
-	expect.That(t, (Row{nil}).Err() != nil && (*Figure)(nil).Err() != nil, "a nil figure")
+	if (Row{}).Err() == nil {
+		t.Error("an empty row")
+	}
+	if (Row{nil}).Err() == nil || (*Figure)(nil).Err() == nil {
+		t.Error("a nil figure")
+	}
 }
 
 func TestThinning(t *testing.T) {
@@ -61,12 +68,16 @@ func TestThinning(t *testing.T) {
 	charttest.Spec(t, f)
 	s := expect.Value(Row{f}.prepare())(t)
 	x := s.panels[0].series[3].X
-	expect.That(t, len(x) >= 50 && x[0] == 0 && x[len(x)-1] == 4999, "%d points from %g to %g", len(x), x[0], x[len(x)-1])
+	if len(x) < 50 || x[0] != 0 || x[len(x)-1] != 4999 {
+		t.Errorf("%d points from %g to %g", len(x), x[0], x[len(x)-1])
+	}
 }
 
 func TestFileNames(t *testing.T) {
 	for _, c := range [][2]string{{"Time to accuracy", "time-to-accuracy"}, {"../../etc/x", "etc-x"}, {"", "figure"}, {"α = 0.3", "α-0.3"}} {
-		expect.That(t, (&Figure{Title: c[0]}).fileName() == c[1], "%q: %q, want %q", c[0], (&Figure{Title: c[0]}).fileName(), c[1])
+		if got := (&Figure{Title: c[0]}).fileName(); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
 	}
 }
 
@@ -98,10 +109,13 @@ func TestTicks(t *testing.T) {
 		for _, v := range s.ticks {
 			labels = append(labels, s.label(v))
 		}
-		expect.That(t, strings.Join(labels, " ") == c.want, "%+v of %v: %s, want %s", c.axis, c.values, strings.Join(labels, " "), c.want)
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%+v of %v: %s, want %s", c.axis, c.values, got, c.want)
+		}
 		for _, v := range c.values {
-			n := s.norm(v)
-			expect.That(t, n >= -1e-9 && n <= 1+1e-9, "%v lies at %g", v, n)
+			if n := s.norm(v); !(n >= -1e-9 && n <= 1+1e-9) {
+				t.Errorf("%v lies at %g", v, n)
+			}
 		}
 	}
 }
@@ -131,7 +145,9 @@ func TestNoNegativeZeroOnAnAxis(t *testing.T) {
 	s := newScale(Axis{Whole: true})
 	s.cover([]float64{0, 9}, 0.7)
 	s.finish(5, 10, 25)
-	expect.That(t, s.label(s.ticks[0]) == "0", "the first tick reads %q, want 0", s.label(s.ticks[0]))
+	if got := s.label(s.ticks[0]); got != "0" {
+		t.Errorf("the first tick reads %q, want 0", got)
+	}
 }
 
 // A series that goes with another has its color, another shade and with dashes, and takes none from the next.
@@ -141,8 +157,9 @@ func TestLike(t *testing.T) {
 	}
 	s := expect.Value(Row{{Series: []Series{line("a", ""), line("a too", "a"), line("bb", "nobody")}}}.prepare())(t)
 	a, too, b := s.order[0], s.order[1], s.order[2]
-	expect.That(t, too.color == a.companion("").color && too.color != a.color && too.dash != nil && a.dash == nil && b.color == base[1] && b.dash == nil,
-		"%+v", s.order)
+	if too.color != a.companion("").color || too.color == a.color || too.dash == nil || a.dash != nil || b.color != base[1] || b.dash != nil {
+		t.Errorf("%+v", s.order)
+	}
 }
 
 // The legend has names that differ in numbers alone in the order of these, and colors follow it.
@@ -156,8 +173,9 @@ func TestNamesInOrder(t *testing.T) {
 	for _, l := range s.order {
 		got = append(got, l.name)
 	}
-	want := "FedAvg, 2 clients, CIFAR-10, α = -2, 10 clients, α = −1, α = 0.5, CIFAR-100, 100 clients"
-	expect.That(t, strings.Join(got, ", ") == want && s.order[1].color == base[1], "%s, want %s", strings.Join(got, ", "), want)
+	if want := "FedAvg, 2 clients, CIFAR-10, α = -2, 10 clients, α = −1, α = 0.5, CIFAR-100, 100 clients"; strings.Join(got, ", ") != want || s.order[1].color != base[1] {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
 }
 
 // Axes of one title have one range in a row, and a title that all have stands once; those of other quantities keep theirs.
@@ -176,10 +194,12 @@ func TestSharedAxes(t *testing.T) {
 	} {
 		s := expect.Value(c.row.prepare())(t)
 		for i, p := range s.panels {
-			got := []float64{p.y.lo, p.y.hi}
-			expect.That(t, slices.Equal(got, c.want[i]) && (c.row[0].X.Names != nil || p.x.hi == 3),
-				"%s: %v by %v, want %v", name, got, p.x.hi, c.want[i])
-			expect.That(t, (p.y.beside > 0) == (c.once && i > 0), "%s: figure %d leaves its title to the first: %v", name, i, (p.y.beside > 0))
+			if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.want[i]) || c.row[0].X.Names == nil && p.x.hi != 3 {
+				t.Errorf("%s: %v by %v, want %v", name, got, p.x.hi, c.want[i])
+			}
+			if once := p.y.beside > 0; once != (c.once && i > 0) {
+				t.Errorf("%s: figure %d leaves its title to the first: %v", name, i, once)
+			}
 		}
 	}
 }
@@ -215,8 +235,9 @@ func TestNamesAtEnds(t *testing.T) {
 		for _, e := range s.panels[0].ends {
 			got = append(got, e.y)
 		}
-		expect.That(t, floats.EqualApprox(got, c.want, 1e-9) && (s.entries() == nil) == (got != nil || name == "one"),
-			"%s: names at %v, want %v; legend %v", name, got, c.want, s.entries())
+		if !floats.EqualApprox(got, c.want, 1e-9) || (s.entries() == nil) != (got != nil || name == "one") {
+			t.Errorf("%s: names at %v, want %v; legend %v", name, got, c.want, s.entries())
+		}
 		charttest.Spec(t, c.row)
 	}
 	charttest.Golden(t, "ends", figure(10, 20))

@@ -38,7 +38,9 @@ func TestRowsFollowTheCell(t *testing.T) {
 				got = append(got, at+" "+p["value"].(object)["name"].(string))
 			}
 		}
-		expect.That(t, slices.Equal(got, c.want), "replaces %q, want %q", got, c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("replaces %q, want %q", got, c.want)
+		}
 	}
 }
 
@@ -55,9 +57,9 @@ func TestFiguresFollowTheCell(t *testing.T) {
 	if got := params(sized(300, 200)); !strings.Contains(got, "name:width") || !strings.Contains(got, "floor(300 * shrink)") || strings.Contains(got, "height") {
 		t.Error(got)
 	}
-	got := params(matrix(8))
-	expect.That(t, strings.Contains(got, "8 * max(1, floor(20 * shrink))") && strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height"),
-		"%v", got)
+	if got := params(matrix(8)); !strings.Contains(got, "8 * max(1, floor(20 * shrink))") || !strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height") {
+		t.Error(got)
+	}
 }
 
 // Text, axes and what is drawn in ink have the page's color. Other text can be read on any background.
@@ -66,20 +68,26 @@ func TestFiguresFollowTheTheme(t *testing.T) {
 	border.Cell(0, 2, 1, 1)
 	spec := (&Figure{Title: "t", Series: []Series{border, {Name: "a", X: []float64{0, 2}, Y: []float64{1, 2}}}}).VegaLite()
 	config := spec["config"].(object)
-	expect.That(t, config["background"] == "transparent", "background %v", config["background"])
+	if config["background"] != "transparent" {
+		t.Errorf("background %v", config["background"])
+	}
 	for part, options := range config {
 		options, _ := options.(object)
 		for name, value := range options {
-			expect.That(t, !strings.HasSuffix(strings.ToLower(name), "color") || value == "currentColor" || value == hex(faint),
-				"%s of %s is %v", name, part, value)
+			if strings.HasSuffix(strings.ToLower(name), "color") && value != "currentColor" && value != hex(faint) {
+				t.Errorf("%s of %s is %v", name, part, value)
+			}
 		}
 	}
 	for _, background := range []color.NRGBA{white, dark} {
-		expect.That(t, contrast(faint, background) >= 3, "notes have a contrast of %.2f to %s", contrast(faint, background), hex(background))
+		if r := contrast(faint, background); r < 3 {
+			t.Errorf("notes have a contrast of %.2f to %s", r, hex(background))
+		}
 	}
 	layer := spec["layer"].([]any)[0].(object)
-	colors := layer["encoding"].(object)["color"].(object)["scale"].(object)["range"].([]any)
-	expect.That(t, slices.Equal(colors, []any{"currentColor", hex(base[0])}), "colors %v", colors)
+	if colors := layer["encoding"].(object)["color"].(object)["scale"].(object)["range"].([]any); !slices.Equal(colors, []any{"currentColor", hex(base[0])}) {
+		t.Errorf("colors %v", colors)
+	}
 }
 
 // Long words are broken at spaces, to lines that fit.
@@ -88,9 +96,12 @@ func TestLongNames(t *testing.T) {
 	f := &Figure{Y: Axis{Names: []string{"short", long}}, Series: []Series{{Mark: Dots, X: []float64{0, 1}, Y: []float64{0, 1}}}}
 	s := expect.Value(Row{f}.prepare())(t)
 	name := s.panels[0].y.label(1)
-	lines := strings.Split(name, "\n")
-	expect.That(t, len(lines) >= 3 && strings.ReplaceAll(name, "\n", " ") == long && s.panels[0].around() <= 250, "%q", name)
-	expect.That(t, f.Y.Names[1] == long, "the figure itself has changed")
+	if lines := strings.Split(name, "\n"); len(lines) < 3 || strings.ReplaceAll(name, "\n", " ") != long || s.panels[0].around() > 250 {
+		t.Errorf("%q", name)
+	}
+	if f.Y.Names[1] != long {
+		t.Error("the figure itself has changed")
+	}
 	f.Title = long
 	f.Note = "short"
 	title := f.VegaLite()["title"].(object)

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"slices"
 	"testing"
@@ -21,8 +20,9 @@ func TestBins(t *testing.T) {
 		{3, 3, 10, []float64{3, 3.1}},
 		{0, 0, 1, []float64{0, 1e-6}},
 	} {
-		got := bins(c.lo, c.hi, c.n)
-		expect.That(t, floats.EqualApprox(got, c.want, 1e-12), "[%v, %v]: %v, want %v", c.lo, c.hi, got, c.want)
+		if got := bins(c.lo, c.hi, c.n); !floats.EqualApprox(got, c.want, 1e-12) {
+			t.Errorf("[%v, %v]: %v, want %v", c.lo, c.hi, got, c.want)
+		}
 	}
 }
 
@@ -33,15 +33,21 @@ func TestEveryValueIsCounted(t *testing.T) {
 		{-1e300, 1e300}, {0.1, 0.2, 0.30000000000000004}, {1, 1 + 1e-15},
 	} {
 		f := Histogram("t", "x", "values", Series{Name: "a", X: v}, Series{Name: "b", X: v[:1]})
-		expect.Must(t, f.err == nil, "%v %v", v, f.err)
+		if f.err != nil {
+			t.Fatal(v, f.err)
+		}
 		finite := len(v) - len(slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return x != x }))
 		for i, want := range []int{len(v) - finite, 1} {
 			n, s := 0.0, f.Series[i]
 			for b := range s.X {
 				n += s.Y2[b]
-				expect.That(t, s.X[b] < s.X2[b], "%v: a bar from %v to %v", v, s.X[b], s.X2[b])
+				if !(s.X[b] < s.X2[b]) {
+					t.Errorf("%v: a bar from %v to %v", v, s.X[b], s.X2[b])
+				}
 			}
-			expect.That(t, int(n) == want, "%v: %v values in the bars of %q, want %d", v, n, s.Name, want)
+			if int(n) != want {
+				t.Errorf("%v: %v values in the bars of %q, want %d", v, n, s.Name, want)
+			}
 		}
 	}
 }
@@ -51,8 +57,9 @@ func TestHistogramsThatCannotBeDrawn(t *testing.T) {
 		"chart: histogram: no group given":                      nil,
 		`chart: histogram: "b" has no finite value among its 1`: {{Name: "a", X: []float64{1}}, {Name: "b", X: []float64{nan}}},
 	} {
-		err := Histogram("t", "x", "values", groups...).Err()
-		expect.That(t, err != nil && err.Error() == want, "%v, want %s", err, want)
+		if err := Histogram("t", "x", "values", groups...).Err(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 
@@ -68,11 +75,16 @@ func TestTiesHaveTheirOwnBin(t *testing.T) {
 		"ones":    {[]float64{1, 1}, []string{"98.0 % to 100.0 %: 2"}},
 	} {
 		f := Histogram("t", "gain in accuracy", "clients", Series{Name: "a", X: c.values})
-		expect.That(t, f.Err() == nil && slices.Equal(f.Series[0].Tip, c.want), "%s: %q, want %q; %v", name, f.Series[0].Tip, c.want, f.Err())
-		s := f.Series[0]
-		expect.That(t, slices.IsSorted(s.X) && slices.Max(s.X2) <= 1, "%s: bars from %v to %v", name, s.X, s.X2)
+		if err := f.Err(); err != nil || !slices.Equal(f.Series[0].Tip, c.want) {
+			t.Errorf("%s: %q, want %q; %v", name, f.Series[0].Tip, c.want, err)
+		}
+		if s := f.Series[0]; !slices.IsSorted(s.X) || slices.Max(s.X2) > 1 {
+			t.Errorf("%s: bars from %v to %v", name, s.X, s.X2)
+		}
 		for i := range f.Series[0].X[1:] {
-			expect.That(t, f.Series[0].X[i+1] >= f.Series[0].X2[i], "%s: bars overlap: from %v to %v", name, f.Series[0].X, f.Series[0].X2)
+			if f.Series[0].X[i+1] < f.Series[0].X2[i] {
+				t.Errorf("%s: bars overlap: from %v to %v", name, f.Series[0].X, f.Series[0].X2)
+			}
 		}
 	}
 }

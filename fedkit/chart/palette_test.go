@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"image/color"
 	"math"
@@ -44,12 +43,15 @@ func contrast(a, b color.NRGBA) float64 {
 
 // Everybody can tell series apart, on white and in the dark theme.
 func TestPalette(t *testing.T) {
-	expect.That(t, len(base) >= 16, "%d colors, want 16", len(base))
+	if len(base) < 16 {
+		t.Errorf("%d colors, want 16", len(base))
+	}
 	for i, c := range base {
 		for _, c := range []color.NRGBA{c, style{color: c}.companion("").color} {
 			for _, background := range []color.NRGBA{white, dark} {
-				r := contrast(c, background)
-				expect.That(t, r >= 3, "color %d, %s: a contrast of %.2f to %s, want at least 3", i, hex(c), r, hex(background))
+				if r := contrast(c, background); r < 3 {
+					t.Errorf("color %d, %s: a contrast of %.2f to %s, want at least 3", i, hex(c), r, hex(background))
+				}
 			}
 		}
 		for sight, m := range sights {
@@ -61,9 +63,9 @@ func TestPalette(t *testing.T) {
 				case j/8 == i/8:
 					want = 6
 				}
-				d := difference(c, base[j], m)
-				expect.That(t, d >= want,
-					"colors %d and %d, %s and %s: a difference of %.1f under %s, want at least %g", j, i, hex(base[j]), hex(c), d, sight, want)
+				if d := difference(c, base[j], m); d < want {
+					t.Errorf("colors %d and %d, %s and %s: a difference of %.1f under %s, want at least %g", j, i, hex(base[j]), hex(c), d, sight, want)
+				}
 			}
 		}
 	}
@@ -81,8 +83,9 @@ func TestStylesDiffer(t *testing.T) {
 		used[look] = i
 	}
 	for c, i := range map[string]int{hex(base[8]): 8, hex(base[0]): 16} {
-		s := (&Series{}).style(i)
-		expect.That(t, hex(s.color) == c && s.dash != nil, "series %d is %s with dashes %v", i, hex(s.color), s.dash)
+		if s := (&Series{}).style(i); hex(s.color) != c || s.dash == nil {
+			t.Errorf("series %d is %s with dashes %v", i, hex(s.color), s.dash)
+		}
 	}
 }
 
@@ -90,7 +93,8 @@ func TestStylesDiffer(t *testing.T) {
 func TestShadesAreVisible(t *testing.T) {
 	for _, value := range []float64{0.01, 0.5, 1} {
 		c := (&Series{Shade: value}).style(0).color
-		r := math.Min(contrast(c, white), contrast(c, dark))
-		expect.That(t, r >= 1.3, "shade %g, %s: a contrast of %.2f to a background", value, hex(c), r)
+		if r := math.Min(contrast(c, white), contrast(c, dark)); r < 1.3 {
+			t.Errorf("shade %g, %s: a contrast of %.2f to a background", value, hex(c), r)
+		}
 	}
 }

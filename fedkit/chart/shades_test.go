@@ -26,16 +26,22 @@ func TestShades(t *testing.T) {
 		{Series: []Series{columnOf("cosine", -0.5, 0, 1)}}, {Series: []Series{columnOf("loss", 0.001, 0.1, 1)}}}
 	s := expect.Value(row.prepare())(t)
 	for i, want := range [][]float64{{6, 19}, {13, 50}, {0, 17, 50}, {0, 33, 50}} {
-		expect.That(t, slices.Equal(s.panels[i].series[0].place, want), "panel %d: places %v, want %v", i, s.panels[i].series[0].place, want)
+		if got := s.panels[i].series[0].place; !slices.Equal(got, want) {
+			t.Errorf("panel %d: places %v, want %v", i, got, want)
+		}
 	}
-	expect.That(t, len(s.bars) == 3 && s.legend == nil && s.panels[0].series[0].bar == s.panels[1].series[0].bar && row[0].Series[0].place == nil,
-		"%d bars, legend %v", len(s.bars), s.legend)
+	if len(s.bars) != 3 || s.legend != nil || s.panels[0].series[0].bar != s.panels[1].series[0].bar || row[0].Series[0].place != nil {
+		t.Errorf("%d bars, legend %v", len(s.bars), s.legend)
+	}
 	mu, cosine := s.bars[0], s.bars[1]
 	for p := 1.; p <= shades; p++ {
-		expect.That(t, luminance(mu.color(p)) < luminance(mu.color(p-1)), "place %g is not darker than the one before", p)
+		if luminance(mu.color(p)) >= luminance(mu.color(p-1)) {
+			t.Errorf("place %g is not darker than the one before", p)
+		}
 	}
-	a := []uint8{cosine.color(0).A, cosine.color(shades / 3.).A, cosine.color(shades).A}
-	expect.That(t, slices.Equal(a, []uint8{128, 0, 255}), "opacities %v of −0.5, 0 and 1", a)
+	if a := []uint8{cosine.color(0).A, cosine.color(shades / 3.).A, cosine.color(shades).A}; !slices.Equal(a, []uint8{128, 0, 255}) {
+		t.Errorf("opacities %v of −0.5, 0 and 1", a)
+	}
 	charttest.Spec(t, row)
 	charttest.Golden(t, "values", row[2:])
 	charttest.Spec(t, row)
@@ -51,13 +57,15 @@ func TestShadesOfOddValues(t *testing.T) {
 		f := &Figure{Series: []Series{cells}}
 		s, err := Row{f}.prepare()
 		if c.points == 0 {
-			expect.That(t, err != nil && strings.Contains(err.Error(), "finite"), "%v: %v", c.values, err)
+			if err == nil || !strings.Contains(err.Error(), "finite") {
+				t.Errorf("%v: %v", c.values, err)
+			}
 			continue
 		}
 		expect.OK(t, err)
-		got := s.panels[0].series[0].place
-		expect.That(t, len(got) == c.points && !slices.ContainsFunc(got, func(p float64) bool { return !(p >= 0 && p <= shades) || p != math.Trunc(p) }),
-			"%v: places %v, want %d", c.values, got, c.points)
+		if got := s.panels[0].series[0].place; len(got) != c.points || slices.ContainsFunc(got, func(p float64) bool { return !(p >= 0 && p <= shades) || p != math.Trunc(p) }) {
+			t.Errorf("%v: places %v, want %d", c.values, got, c.points)
+		}
 		charttest.Spec(t, f)
 	}
 }

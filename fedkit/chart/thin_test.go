@@ -40,20 +40,28 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	charttest.Spec(t, f) // light enough
 	s := expect.Value(Row{f}.prepare())(t)
 	a, b, c := s.panels[0].series[0], s.panels[0].series[1], s.panels[0].series[2]
-	expect.That(t, slices.Index(a.Y, 1000) >= 0 && a.X[slices.Index(a.Y, 1000)] == 1234, "the explosion at 1234 is not there")
-	expect.That(t, slices.Index(c.Lo, -40) >= 0 && c.X[slices.Index(c.Lo, -40)] == 3210, "the wide band at 3210 is not there")
-	expect.That(t, slices.Contains(b.X, 2000) && slices.Contains(b.X, 2800), "the gap from 2000 to 2800 is not there")
+	if at := slices.Index(a.Y, 1000); at < 0 || a.X[at] != 1234 {
+		t.Error("the explosion at 1234 is not there")
+	}
+	if at := slices.Index(c.Lo, -40); at < 0 || c.X[at] != 3210 {
+		t.Error("the wide band at 3210 is not there")
+	}
+	if !slices.Contains(b.X, 2000) || !slices.Contains(b.X, 2800) {
+		t.Error("the gap from 2000 to 2800 is not there")
+	}
 	all := 3*5000 - 799
 	for _, line := range []series{a, b, c} {
-		expect.That(t, len(line.X) >= 100 && line.X[0] == 0 && line.X[len(line.X)-1] == 4999 && slices.IsSorted(line.X),
-			"%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
+		if len(line.X) < 100 || line.X[0] != 0 || line.X[len(line.X)-1] != 4999 || !slices.IsSorted(line.X) {
+			t.Errorf("%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
+		}
 	}
 	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
 		t.Errorf("%d points, and the note %q", kept, want)
 	}
 	spec := expect.Value(json.Marshal(f.VegaLite()))(t)
-	expect.That(t, strings.Contains(string(spec), "1000") && strings.Contains(string(spec), "drawn from"),
-		"the specification has no explosion or no note")
+	if !strings.Contains(string(spec), "1000") || !strings.Contains(string(spec), "drawn from") {
+		t.Error("the specification has no explosion or no note")
+	}
 }
 
 // A thousand lines keep their shape, and their legend its size.
@@ -68,12 +76,13 @@ func TestManyLines(t *testing.T) {
 	}
 	s := expect.Value(Row{f}.prepare())(t)
 	for i, line := range s.panels[0].series {
-		least := []int{8, 16}[i/500]
-		expect.Must(t, line.Thin == (i < 500) && len(line.X) >= least && len(line.X) <= leastPoints, "line %d has %d points", i, len(line.X))
+		if least := []int{8, 16}[i/500]; line.Thin != (i < 500) || len(line.X) < least || len(line.X) > leastPoints {
+			t.Fatalf("line %d has %d points", i, len(line.X))
+		}
 	}
-	want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names")
-	expect.That(t, len(s.legend) == 100 && strings.HasSuffix(s.panels[0].Note, want),
-		"%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
+	if want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names"); len(s.legend) != 100 || !strings.HasSuffix(s.panels[0].Note, want) {
+		t.Errorf("%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
+	}
 }
 
 // However few points are asked for, and whatever the values are, the first and the last stay.
@@ -84,7 +93,8 @@ func TestThin(t *testing.T) {
 	}
 	for n := 1; n <= 301; n++ {
 		kept := s.thin(indices(300), n)
-		expect.Must(t, len(kept) <= max(n, 6) && kept[0] == 0 && kept[len(kept)-1] == 299 && slices.IsSorted(kept) && (n <= 30 || len(kept) >= n/3),
-			"%d points of 300 where %d were asked for", len(kept), n)
+		if len(kept) > max(n, 6) || kept[0] != 0 || kept[len(kept)-1] != 299 || !slices.IsSorted(kept) || n > 30 && len(kept) < n/3 {
+			t.Fatalf("%d points of 300 where %d were asked for", len(kept), n)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -18,7 +17,9 @@ func TestAgreeAlwaysTheSame(t *testing.T) {
 	}
 	want := cluster.Agree(labels, truth)
 	for range 20 {
-		expect.Must(t, cluster.Agree(labels, truth) == want, "%v, then %v", want, cluster.Agree(labels, truth))
+		if got := cluster.Agree(labels, truth); got != want {
+			t.Fatalf("%v, then %v", want, got)
+		}
 	}
 }
 
@@ -39,7 +40,9 @@ func TestAgreeAtTheEdges(t *testing.T) {
 		"some without a label":    {[]int{3, -1, 3, 8}, []int{0, 1, 0, 1}, cluster.Agreement{1, 1, 1, 1}},
 	} {
 		got := cluster.Agree(c.labels, c.truth)
-		expect.That(t, agree(got, c.want, 1e-15), "%s: %v, want %v", name, got, c.want)
+		if !agree(got, c.want, 1e-15) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -67,8 +70,11 @@ func TestAgreeIsInvariant(t *testing.T) {
 			renamed[i], there[i] = name[labels[j]], truth[j]
 		}
 		a, b, swapped := cluster.Agree(labels, truth), cluster.Agree(renamed, there), cluster.Agree(truth, labels)
-		expect.That(t, agree(a, b, 1e-12), "seed %d: %v, with other names %v", seed, a, b)
-		expect.That(t, near(a.ARI, swapped.ARI, 1e-12) && near(a.NMI, swapped.NMI, 1e-12) && near(a.Accuracy, swapped.Accuracy, 1e-12),
-			"seed %d: %v, the other way around %v", seed, a, swapped)
+		if !agree(a, b, 1e-12) {
+			t.Errorf("seed %d: %v, with other names %v", seed, a, b)
+		}
+		if !near(a.ARI, swapped.ARI, 1e-12) || !near(a.NMI, swapped.NMI, 1e-12) || !near(a.Accuracy, swapped.Accuracy, 1e-12) {
+			t.Errorf("seed %d: %v, the other way around %v", seed, a, swapped)
+		}
 	}
 }

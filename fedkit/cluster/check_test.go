@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"encoding/binary"
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -61,13 +60,16 @@ func TestBadPoints(t *testing.T) {
 	} {
 		for name, m := range methods {
 			labels, err := m.Cluster(c.p, 1, rand.New(rand.NewPCG(1, 1)))
-			expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s: %v, %v; want %q", name, labels, err, c.want)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, %v; want %q", name, labels, err, c.want)
+			}
 		}
 		if _, err := cluster.PCA(c.p, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("principal axes: %v, want %q", err, c.want)
 		}
-		got := cluster.Silhouette(c.p, []int{0, 1})
-		expect.That(t, len(got) == c.p.Len(), "silhouettes %v of %d points", got, c.p.Len())
+		if got := cluster.Silhouette(c.p, []int{0, 1}); len(got) != c.p.Len() {
+			t.Errorf("silhouettes %v of %d points", got, c.p.Len())
+		}
 	}
 }
 
@@ -96,7 +98,9 @@ func TestBadOptions(t *testing.T) {
 		"cluster: what Affinity returned = nothing: must be a matrix for 2 points":  {cluster.Spectral{Affinity: cluster.AffinityFunc(missing)}, 1},
 	} {
 		labels, err := c.m.Cluster(cluster.FromVectors(mat.NewDense(2, 1, []float64{1, 2})), c.k, nil)
-		expect.That(t, err != nil && err.Error() == want, "%v, %v; want %q", labels, err, want)
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, %v; want %q", labels, err, want)
+		}
 	}
 	if _, err := cluster.PCA(apart(2, 1), 0); err == nil || err.Error() != "cluster: d = 0: must be at least 1" {
 		t.Error(err)
@@ -131,16 +135,20 @@ func TestDegeneratePoints(t *testing.T) {
 				}
 				_, finds := m.(cluster.BestSilhouette)
 				count := slices.Max(labels) + 1
-				expect.That(t, len(labels) == p.Len() && slices.Equal(labels, cluster.Renumber(labels)) && count <= k && (finds || count == min(k, p.Len())),
-					"%s, %s, k = %d: %v", name, method, k, labels)
+				if len(labels) != p.Len() || !slices.Equal(labels, cluster.Renumber(labels)) || count > k || !finds && count != min(k, p.Len()) {
+					t.Errorf("%s, %s, k = %d: %v", name, method, k, labels)
+				}
 				for _, s := range cluster.Silhouette(p, labels) {
-					expect.That(t, math.Abs(s) <= 1, "%s, %s: silhouette %v", name, method, s)
+					if !(math.Abs(s) <= 1) {
+						t.Errorf("%s, %s: silhouette %v", name, method, s)
+					}
 				}
 			}
 		}
 		at, err := cluster.PCA(p, 3)
-		expect.That(t, err == nil && mat.Sum(at) == mat.Sum(at) && at.RawMatrix().Rows == p.Len() && at.RawMatrix().Cols == 3,
-			"%s: %v, %v", name, at, err)
+		if err != nil || mat.Sum(at) != mat.Sum(at) || at.RawMatrix().Rows != p.Len() || at.RawMatrix().Cols != 3 {
+			t.Errorf("%s: %v, %v", name, at, err)
+		}
 	}
 }
 
@@ -169,8 +177,9 @@ func FuzzCluster(f *testing.F) {
 			for name, m := range methods {
 				for _, k := range []int{-1, 0, 1, 3, 20} {
 					labels, err := m.Cluster(p, k, rand.New(rand.NewPCG(1, 1)))
-					expect.That(t, err != nil || len(labels) == p.Len() && slices.Min(labels) >= 0 && (k <= 0 || slices.Max(labels) < k),
-						"%s, k = %d: %v", name, k, labels)
+					if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
+						t.Errorf("%s, k = %d: %v", name, k, labels)
+					}
 				}
 			}
 			cluster.PCA(p, 2)

@@ -45,8 +45,9 @@ func TestKMeansAgainstScikitLearn(t *testing.T) {
 			sizes[l]++
 		}
 		slices.Sort(sizes)
-		expect.That(t, math.Abs(inertia-c.inertia) <= 1e-9*c.inertia && slices.Equal(sizes, c.sizes),
-			"k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
+		if math.Abs(inertia-c.inertia) > 1e-9*c.inertia || !slices.Equal(sizes, c.sizes) {
+			t.Errorf("k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
+		}
 	}
 }
 
@@ -58,7 +59,9 @@ func TestMatchAgainstSciPy(t *testing.T) {
 		c[i/7] = append(c[i/7], math.Round(math.Sin(float64(i)*1.3)*1e4)/1e3)
 	}
 	want := []int{3, 0, 4, 6, 1, 5, 2}
-	expect.That(t, slices.Equal(cluster.Match(c), want), "%v, want %v", cluster.Match(c), want)
+	if got := cluster.Match(c); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 // A group without a member, whose cosine is NaN, gets no weight, even among the largest.
@@ -79,14 +82,17 @@ func TestSoftTop(t *testing.T) {
 		{[]float64{1, 2}, 0, 1, []float64{0, 0}},
 		{[]float64{1, 2, 2, math.Inf(-1)}, 4, 0, []float64{0, 0.5, 0.5, 0}},
 	} {
-		got := cluster.SoftTop(c.v, c.m, c.temperature)
-		expect.That(t, slices.EqualFunc(got, c.want, func(a, b float64) bool { return near(a, b, 1e-12) }), "%+v: %v", c, got)
+		if got := cluster.SoftTop(c.v, c.m, c.temperature); !slices.EqualFunc(got, c.want, func(a, b float64) bool { return near(a, b, 1e-12) }) {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }
 
 func TestMembersOfNoGroup(t *testing.T) {
 	got := cluster.Members([]int{1, -1, 2, 1}, 2)
-	expect.That(t, len(got) == 2 && got[0] == nil && slices.Equal(got[1], []int{0, 3}), "%v", got)
+	if len(got) != 2 || got[0] != nil || !slices.Equal(got[1], []int{0, 3}) {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestCosines(t *testing.T) {
@@ -95,8 +101,9 @@ func TestCosines(t *testing.T) {
 	got := cluster.Cosines(gram, []int{0, 0, 1}, 3)
 	to := []float64{1 / math.Sqrt(1.25), 1.5 / math.Sqrt(2*1.25), 0} // the mean is (1, 0.5)
 	for i, want := range to {
-		expect.That(t, math.Abs(got[i][0]-want) <= 1e-12 && got[i][1] == 0 && math.IsNaN(got[i][2]),
-			"point %d: %v, want %v, 0, NaN", i, got[i], want)
+		if math.Abs(got[i][0]-want) > 1e-12 || got[i][1] != 0 || !math.IsNaN(got[i][2]) {
+			t.Errorf("point %d: %v, want %v, 0, NaN", i, got[i], want)
+		}
 	}
 }
 
@@ -143,12 +150,15 @@ func TestCosinesOfSimilarModels(t *testing.T) {
 	wrong := 0
 	for i := range n {
 		for c := range k {
-			diff := math.Abs(got[i][c] - want[i][c])
-			expect.That(t, diff <= 1e-14, "model %d, group %d: the cosine is off by %v", i, c, diff) // they differ by 1e-8
+			if diff := math.Abs(got[i][c] - want[i][c]); diff > 1e-14 { // they differ by 1e-8
+				t.Errorf("model %d, group %d: the cosine is off by %v", i, c, diff)
+			}
 		}
 		if nearest := slices.Index(naive[i], slices.Max(naive[i])); nearest != labels[i] {
 			wrong++
 		}
 	}
-	expect.That(t, wrong != 0, "the plain Gram matrix in float32 finds every group: the test shows nothing")
+	if wrong == 0 {
+		t.Error("the plain Gram matrix in float32 finds every group: the test shows nothing")
+	}
 }

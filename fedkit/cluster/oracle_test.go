@@ -73,7 +73,9 @@ func compare(t *testing.T, said []byte) {
 						break
 					}
 				}
-				expect.That(t, len(tree) == len(want), "%s, %s: %d merges, want %d", what, name, len(tree), len(want))
+				if len(tree) != len(want) {
+					t.Errorf("%s, %s: %d merges, want %d", what, name, len(tree), len(want))
+				}
 				for k, labels := range c.Cuts[name] {
 					same(t, what+", "+name, k, tree.Cut(k), labels)
 				}
@@ -86,7 +88,9 @@ func compare(t *testing.T, said []byte) {
 			for k, want := range c.Widths {
 				got := cluster.Silhouette(p, c.Cuts["ward"][k])
 				for i := range want {
-					expect.That(t, near(got[i], want[i], 1e-7), "%s: point %d of %d groups has silhouette %v, want %v", what, i, k, got[i], want[i])
+					if !near(got[i], want[i], 1e-7) {
+						t.Errorf("%s: point %d of %d groups has silhouette %v, want %v", what, i, k, got[i], want[i])
+					}
 				}
 			}
 			coordinates(t, what, p, c.PCA)
@@ -100,8 +104,9 @@ func compare(t *testing.T, said []byte) {
 		}
 	}
 	for _, a := range o.Agreements {
-		got := cluster.Agree(a.Labels, a.Truth)
-		expect.That(t, agree(got, a.Agreement, 1e-12), "%v, %v: %v, want %v", a.Labels, a.Truth, got, a.Agreement)
+		if got := cluster.Agree(a.Labels, a.Truth); !agree(got, a.Agreement, 1e-12) {
+			t.Errorf("%v, %v: %v, want %v", a.Labels, a.Truth, got, a.Agreement)
+		}
 	}
 }
 
@@ -132,6 +137,8 @@ func coordinates(t *testing.T, what string, p *cluster.Points, want [][]float64)
 			plus = max(plus, math.Abs(got.At(i, c)-want[i][c]))
 			minus = max(minus, math.Abs(got.At(i, c)+want[i][c]))
 		}
-		expect.That(t, min(plus, minus) <= 1e-6, "%s: axis %d is off by %v", what, c, min(plus, minus))
+		if min(plus, minus) > 1e-6 {
+			t.Errorf("%s: axis %d is off by %v", what, c, min(plus, minus))
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -31,8 +30,9 @@ func TestDistancesOfEqualPoints(t *testing.T) {
 			for i := range n {
 				for j := range n {
 					for k := range n {
-						expect.Must(t, kind[i] != kind[j] || d.At(i, j) == 0 && (k == i || k == j || d.At(i, k) == d.At(j, k)),
-							"%d features, points %d and %d are equal: %v apart, %v and %v from %d", p, i, j, d.At(i, j), d.At(i, k), d.At(j, k), k)
+						if kind[i] == kind[j] && (d.At(i, j) != 0 || k != i && k != j && d.At(i, k) != d.At(j, k)) {
+							t.Fatalf("%d features, points %d and %d are equal: %v apart, %v and %v from %d", p, i, j, d.At(i, j), d.At(i, k), d.At(j, k), k)
+						}
 					}
 				}
 			}
@@ -67,14 +67,19 @@ func TestPointsKnownInEveryWay(t *testing.T) {
 		g, c := points.Gram(), points.Centered()
 		for i := range n {
 			for j := range n {
-				expect.That(t, near(points.Distances().At(i, j), d.At(i, j), 1e-12),
-					"%s: the distance of %d and %d is %v, want %v", name, i, j, points.Distances().At(i, j), d.At(i, j))
-				expect.That(t, name == "distances" || near(g.At(i, j), gram.At(i, j), 1e-12),
-					"%s: the inner product of %d and %d is %v, want %v", name, i, j, g.At(i, j), gram.At(i, j))
-				expect.That(t, name == "inner products" || near(c.At(i, j), shifted.At(i, j), 1e-12),
-					"%s: about the mean, the inner product of %d and %d is %v, want %v", name, i, j, c.At(i, j), shifted.At(i, j))
+				if !near(points.Distances().At(i, j), d.At(i, j), 1e-12) {
+					t.Errorf("%s: the distance of %d and %d is %v, want %v", name, i, j, points.Distances().At(i, j), d.At(i, j))
+				}
+				if name != "distances" && !near(g.At(i, j), gram.At(i, j), 1e-12) {
+					t.Errorf("%s: the inner product of %d and %d is %v, want %v", name, i, j, g.At(i, j), gram.At(i, j))
+				}
+				if name != "inner products" && !near(c.At(i, j), shifted.At(i, j), 1e-12) {
+					t.Errorf("%s: about the mean, the inner product of %d and %d is %v, want %v", name, i, j, c.At(i, j), shifted.At(i, j))
+				}
 			}
 		}
-		expect.That(t, math.Abs(points.Distances().At(0, 0)) == 0 && points.Len() == n, "%s: %d points", name, points.Len())
+		if math.Abs(points.Distances().At(0, 0)) != 0 || points.Len() != n {
+			t.Errorf("%s: %d points", name, points.Len())
+		}
 	}
 }

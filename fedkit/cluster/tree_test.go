@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"cmp"
-	"fedkit.example/fedkit/fedtest/expect"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -29,13 +28,16 @@ func TestCuts(t *testing.T) {
 			tree := link(t, cluster.FromVectors(normal(n, 3, seed)), by)
 			for k := -1; k <= n+2; k++ {
 				labels := tree.Cut(k)
-				expect.That(t, (slices.Max(labels)+1) == min(max(k, 1), n) && len(labels) == n,
-					"%v, n = %d, k = %d: %d groups of %d points", by, n, k, (slices.Max(labels) + 1), len(labels))
-				expect.That(t, k < 2 || k >= n || slices.Equal(labels, tree.CutAt((tree[n-k-1].Height+tree[n-k].Height)/2)),
-					"%v, n = %d, k = %d: the height in between gives other groups", by, n, k)
+				if got, want := slices.Max(labels)+1, min(max(k, 1), n); got != want || len(labels) != n {
+					t.Errorf("%v, n = %d, k = %d: %d groups of %d points", by, n, k, got, len(labels))
+				}
+				if k >= 2 && k < n && !slices.Equal(labels, tree.CutAt((tree[n-k-1].Height+tree[n-k].Height)/2)) {
+					t.Errorf("%v, n = %d, k = %d: the height in between gives other groups", by, n, k)
+				}
 			}
-			expect.That(t, slices.IsSortedFunc(tree, func(a, b cluster.Merge) int { return cmp.Compare(a.Height, b.Height) }) && tree[n-2].Size == n,
-				"%v: %v", by, tree)
+			if !slices.IsSortedFunc(tree, func(a, b cluster.Merge) int { return cmp.Compare(a.Height, b.Height) }) || tree[n-2].Size != n {
+				t.Errorf("%v: %v", by, tree)
+			}
 		}
 	}
 }
@@ -54,7 +56,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		for i, j := range order {
 			moved[i] = a.Cut(6)[j]
 		}
-		expect.That(t, cluster.Agree(moved, b.Cut(6)).ARI == 1, "%v: %v and %v", by, moved, b.Cut(6))
+		if cluster.Agree(moved, b.Cut(6)).ARI != 1 {
+			t.Errorf("%v: %v and %v", by, moved, b.Cut(6))
+		}
 	}
 }
 
@@ -67,8 +71,9 @@ func TestLinkNeedsOneCopyOfTheDistances(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		link(t, cluster.FromVectors(x), by)
 		runtime.ReadMemStats(&after)
-		used := after.TotalAlloc - before.TotalAlloc
-		expect.That(t, used <= 4*n*n*12/10, "%v took %d bytes for %d points, more than 1.2 × 4n²", by, used, n)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 4*n*n*12/10 {
+			t.Errorf("%v took %d bytes for %d points, more than 1.2 × 4n²", by, used, n)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"fedkit.example/fedkit/fedtest/expect"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,8 +122,9 @@ func TestMistakesAreRefused(t *testing.T) {
 		`expected "<study>"`:                                                               {"study", "status"},
 	} {
 		status, out, err := do(args...)
-		expect.That(t, status == refused && out == "" && strings.Contains(err, says),
-			"%q: status %d, printed %q and %q, want %q", args, status, out, err, says)
+		if status != refused || out != "" || !strings.Contains(err, says) {
+			t.Errorf("%q: status %d, printed %q and %q, want %q", args, status, out, err, says)
+		}
 	}
 	if left, _ := os.ReadDir("."); len(left) > 0 {
 		t.Errorf("%v", left)
@@ -136,7 +136,9 @@ func TestMissingFilesAreExplained(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	status, out, err := do("study", "no_data", "--store", t.TempDir())
-	expect.That(t, status == failed && out == "" && strings.Contains(err, "FEDKIT_DATA"), "status %d, printed %q and %q", status, out, err)
+	if status != failed || out != "" || !strings.Contains(err, "FEDKIT_DATA") {
+		t.Errorf("status %d, printed %q and %q", status, out, err)
+	}
 }
 
 // The study of a notebook is stored beside it, and in its extract; where there are no notebooks, in the folder runs, as a preset's is.
@@ -150,7 +152,9 @@ func TestWhereStudiesAreStored(t *testing.T) {
 		}
 	}
 	in("runs", "rates")
-	expect.Must(t, os.Mkdir("notebooks", 0o700) == nil, "%v", os.Mkdir("notebooks", 0o700))
+	if err := os.Mkdir("notebooks", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	in(filepath.Join("notebooks", "runs", "rates")+" or "+filepath.Join("notebooks", "rates.runs"), "RATES")
 	in("mine", "rates", "--store", "mine")
 	in("runs", "MNIST-2nn")

@@ -23,6 +23,8 @@ func TestFollow(t *testing.T) {
 			t.Error(status, out)
 		}
 		status, out, _ := do("follow", path)
-		expect.That(t, status == want && out == "", "status %d, want %d; printed %q", status, want, out)
+		if status != want || out != "" {
+			t.Errorf("status %d, want %d; printed %q", status, want, out)
+		}
 	}
 }

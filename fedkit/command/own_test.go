@@ -18,7 +18,9 @@ func TestOwnProgram(t *testing.T) {
 	page := string(expect.Value(os.ReadFile("../../notebooks/guide/strategies.md"))(t))
 	block := func(start string) string {
 		found := regexp.MustCompile("(?s)```(?:go|sh)\n(" + regexp.QuoteMeta(start) + ".*?)```").FindStringSubmatch(page)
-		expect.Must(t, found != nil, "the guide has no code that starts with %q", start)
+		if found == nil {
+			t.Fatalf("the guide has no code that starts with %q", start)
+		}
 		return found[1]
 	}
 	dir, root := t.TempDir(), expect.Value(filepath.Abs("../.."))(t)
@@ -27,7 +29,9 @@ func TestOwnProgram(t *testing.T) {
 		c := exec.Command(name, args...)
 		c.Dir = dir
 		out, err := c.CombinedOutput()
-		expect.Must(t, err == nil, "%s %v: %v\n%s", name, args, err, out)
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
 		return string(out)
 	}
 	write("go.mod", fmt.Sprintf("module example.com/mine\n\ngo 1.26\n\nrequire fedkit.example v0.0.0\n\nreplace fedkit.example => %q\n", root))
@@ -42,9 +46,13 @@ func TestOwnProgram(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-s -buildvcs=false")
 	out := do("sh", "-ec", block("go build -o mine"))
 	for _, want := range []string{`"rounds":10`, "0 stored, 2 to run", "2 runs: 2 stored, 0 failed, 0 to run"} {
-		expect.That(t, strings.Contains(out, want), "%s\nwant %s", out, want)
+		if !strings.Contains(out, want) {
+			t.Errorf("%s\nwant %s", out, want)
+		}
 	}
-	expect.That(t, strings.Contains(do("./mine", "study", "half"), "2 stored, 0 to run"), "%v", do("./mine", "study", "half"))
+	if out := do("./mine", "study", "half"); !strings.Contains(out, "2 stored, 0 to run") {
+		t.Error(out)
+	}
 	build(strings.Replace(strategy, "Scale(0.5)", "Scale(0.25)", 1))
 	if out := do("./mine", "study", "status", "half"); !strings.Contains(out, "1 stored, 0 failed, 1 to run") || !strings.Contains(out, "code of your own") {
 		t.Error(out)

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"fedkit.example/fedkit/fedtest/expect"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,12 +26,14 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	dry("12 runs: 0 stored, 0 failed, 12 to run; 0 running in " + store + "\nnone of 12 runs is in " + store)
 	status, first, log := do("study", "two_by_two", "--store", store)
-	expect.Must(t, status == done && strings.Count(first, "\n") == 12 && strings.HasPrefix(log, "0 stored, 12 to run\n"),
-		"%v %v %v", status, first, log)
+	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
+		t.Fatal(status, first, log)
+	}
 	var r result
 	must.M(json.Unmarshal([]byte(first[:strings.Index(first, "\n")]), &r))
-	expect.That(t, r.Name == "FedAvg" && r.Labels["α"] == "0.1" && len(r.Labels) == 1 && r.Seed == 1 && r.Rounds == 3 && r.Accuracy > 0,
-		"%+v", r)
+	if r.Name != "FedAvg" || r.Labels["α"] != "0.1" || len(r.Labels) != 1 || r.Seed != 1 || r.Rounds != 3 || r.Accuracy <= 0 {
+		t.Errorf("%+v", r)
+	}
 	var other result
 	must.M(json.Unmarshal([]byte(strings.Split(first, "\n")[1]), &other))
 	if status, again, log := do("study", "two_by_two", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
@@ -49,8 +50,9 @@ func TestStudyAndResults(t *testing.T) {
 		if status, out, log := do("study", "two_by_two", "--store", from, "--extract", added, "--add"); status != done || out != "" || log != "the store and the extract have all runs\n" {
 			t.Error(status, out, log)
 		}
-		found := must.M1(twoByTwo().Find("nowhere", added))
-		expect.That(t, len(found.Runs) == 12, "%d runs in the extract", len(found.Runs))
+		if found := must.M1(twoByTwo().Find("nowhere", added)); len(found.Runs) != 12 {
+			t.Errorf("%d runs in the extract", len(found.Runs))
+		}
 	}
 	on := func(args ...string) (status int, out, err string) {
 		return do(append(append([]string{"results"}, args...), "--store", store)...)
@@ -77,8 +79,9 @@ func TestStudyAndResults(t *testing.T) {
 		{[]string{"list"}, 7, "α 0.1"},
 	} {
 		status, out, err := on(c.args...)
-		expect.That(t, status == done && strings.Count(out, "\n") == c.lines && strings.Contains(out, c.says),
-			"%q: status %d, %q\n%s", c.args, status, err, out)
+		if status != done || strings.Count(out, "\n") != c.lines || !strings.Contains(out, c.says) {
+			t.Errorf("%q: status %d, %q\n%s", c.args, status, err, out)
+		}
 	}
 	for says, args := range map[string][]string{
 		`run = "Zed": must be the beginning of the id`:              {"remove", "Zed"},
@@ -99,8 +102,9 @@ func TestStudyAndResults(t *testing.T) {
 		want := map[bool]int{true: done, false: failed}[answer == "Yes\n"]
 		var out, log bytes.Buffer
 		status := execute([]string{"results", "remove", other.ID, "--store", store}, &console{out: &out, err: &log, in: strings.NewReader(answer), asks: true})
-		expect.That(t, status == want && (out.String() == other.ID+"\n") == (want == done) && strings.HasPrefix(log.String(), "Remove 1 runs, 0.0 MB, from "+store+"? [y/N] "),
-			"%q: %d, %s, %s", answer, status, &out, &log)
+		if status != want || (out.String() == other.ID+"\n") != (want == done) || !strings.HasPrefix(log.String(), "Remove 1 runs, 0.0 MB, from "+store+"? [y/N] ") {
+			t.Errorf("%q: %d, %s, %s", answer, status, &out, &log)
+		}
 	}
 	must.M(os.Truncate(filepath.Join(store, r.ID, "history.jsonl"), 100))
 	if status, out, log := on("table"); status != done || strings.Count(out, "\n") != 4 {
@@ -130,7 +134,9 @@ func TestStudyStatus(t *testing.T) {
 		t.Helper()
 		_, out, log := do("study", "status", study, "--store", store)
 		for _, want := range want {
-			expect.That(t, log == "" && strings.Contains(out, want), "%s%s, want %s", out, log, want)
+			if log != "" || !strings.Contains(out, want) {
+				t.Errorf("%s%s, want %s", out, log, want)
+			}
 		}
 	}
 	do("study", "rates_large", "--store", store, "--only", "seed=1")
@@ -139,16 +145,17 @@ func TestStudyStatus(t *testing.T) {
 	do("study", "rates", "--store", store, "--seeds", "1", "--workers", "2")
 	says("rates", "2 runs: 1 stored, 0 failed, 1 to run; 0 running")
 	_, out, _ := do("study", "status", "rates", "--store", store, "--json")
-	lines := strings.Split(out, "\n")
-	expect.That(t, len(lines) == 3 && strings.HasPrefix(lines[0], `{"state":"stored","id":"FedAvg-`) && lines[1] == `{"state":"missing","name":"FedAvg","seed":2}`,
-		"%v", out)
+	if lines := strings.Split(out, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], `{"state":"stored","id":"FedAvg-`) || lines[1] != `{"state":"missing","name":"FedAvg","seed":2}` {
+		t.Error(out)
+	}
 	c := process("study", "rates_long", "--store", store, "--parallel", "1")
 	must.M(c.Start())
 	for _, out, _ = do("study", "status", "rates_long", "--store", store); !strings.Contains(out, " of 200000, on "); _, out, _ = do("study", "status", "rates_long", "--store", store) {
 		time.Sleep(50 * time.Millisecond)
 	}
-	expect.That(t, strings.Contains(out, "2 to run; 1 running in "+store) && strings.Contains(out, "\nrunning: FedAvg-") && strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1"),
-		"%v", out)
+	if !strings.Contains(out, "2 to run; 1 running in "+store) || !strings.Contains(out, "\nrunning: FedAvg-") || !strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1") {
+		t.Error(out)
+	}
 	must.M(c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
 }
@@ -158,9 +165,9 @@ func TestTextOnATerminal(t *testing.T) {
 	args := []string{"study", "rates", "--store", t.TempDir()}
 	for start, more := range map[string][]string{"id  ": args, "{": append(args, "--json")} {
 		var out, log bytes.Buffer
-		status := execute(more, &console{out: &out, err: &log, terminal: true}, tried...)
-		expect.That(t, status == done && strings.HasPrefix(out.String(), start) && strings.Contains(out.String(), "{") == (start == "{"),
-			"%q: %d, %s%s", more, status, &out, &log)
+		if status := execute(more, &console{out: &out, err: &log, terminal: true}, tried...); status != done || !strings.HasPrefix(out.String(), start) || strings.Contains(out.String(), "{") != (start == "{") {
+			t.Errorf("%q: %d, %s%s", more, status, &out, &log)
+		}
 	}
 }
 
@@ -169,11 +176,15 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "runs")
 	for _, args := range [][]string{{"study", "odd_names"}, {"study", "odd_names"}, {"results", "list"}, {"results", "show"}, {"results", "table"}, {"results", "list", "x=\x1b"}} {
 		status, out, log := do(append(args, "--store", store)...)
-		i := strings.IndexFunc(out+log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
-		expect.That(t, i < 0 && status != failed, "%q: status %d\n%s%s", args, status, out, log)
-		expect.That(t, strings.Join(args, " ") != "results list" || strings.Count(out, "\n") == 3 && strings.Contains(out, `=1+1\u001b[2J\nFedAvg, world \r\u009b31m`),
-			"%v", out)
-		expect.That(t, args[0] != "study" || strings.Count(out, "\n") != 2 || strings.Contains(out, `"name":"=1+1\u001b[2J\nFedAvg"`), "%v", out)
+		if i := strings.IndexFunc(out+log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }); i >= 0 || status == failed {
+			t.Errorf("%q: status %d\n%s%s", args, status, out, log)
+		}
+		if strings.Join(args, " ") == "results list" && (strings.Count(out, "\n") != 3 || !strings.Contains(out, `=1+1\u001b[2J\nFedAvg, world \r\u009b31m`)) {
+			t.Error(out)
+		}
+		if args[0] == "study" && strings.Count(out, "\n") == 2 && !strings.Contains(out, `"name":"=1+1\u001b[2J\nFedAvg"`) {
+			t.Error(out)
+		}
 	}
 	if status, out, _ := do("results", "table", "--store", store, "--format", "csv"); status != done || !strings.Contains(out, `"'=1+1\u001b[2J`) {
 		t.Error(status, out)
@@ -183,8 +194,9 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 // A failed run does not stop the others, but the status is a failure.
 func TestStudyTellsOfFailures(t *testing.T) {
 	status, out, log := do("study", "rates_both", "--seeds", "1", "--store", t.TempDir())
-	expect.That(t, status == failed && strings.Count(out, "\n") == 2 && strings.Contains(out, "not finite") && strings.Contains(log, "1 of 2 runs failed"),
-		"%v %v %v", status, out, log)
+	if status != failed || strings.Count(out, "\n") != 2 || !strings.Contains(out, "not finite") || !strings.Contains(log, "1 of 2 runs failed") {
+		t.Error(status, out, log)
+	}
 }
 
 // SIGTERM ends a study; finished runs are printed.
@@ -200,6 +212,7 @@ func TestStudyIsTerminated(t *testing.T) {
 	must.M(c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
 	locks := must.M1(os.ReadDir(filepath.Join(dir, "runs", ".locks")))
-	expect.That(t, c.ProcessState.ExitCode() == stopped && strings.Count(out.String(), "\n") == 1 && strings.Contains(log.String(), "1 of 2 runs are left") && len(locks) <= 0,
-		"%v\n%s\n%s", c.ProcessState, &out, &log)
+	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") || len(locks) > 0 {
+		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)
+	}
 }

@@ -48,16 +48,22 @@ func TestClaims(t *testing.T) {
 		"n":        {5, 5, 5, 5, 1, 5},
 	} {
 		for i, got := range numbers(t, tab, head) {
-			expect.That(t, close(got, want[i]), "%s: line %d: %v, want %v", head, i+1, got, want[i])
+			if !close(got, want[i]) {
+				t.Errorf("%s: line %d: %v, want %v", head, i+1, got, want[i])
+			}
 		}
 	}
 	for i, want := range []string{"holds only with x; the opposite with z", "", "", "holds with x; too few runs with y", "", "does not hold here: less than claimed"} {
-		got := tab.Lines[i+1][slices.Index(tab.Lines[0], "verdict")]
-		expect.That(t, got == want, "line %d: %q, want %q", i+1, got, want)
+		if got := tab.Lines[i+1][slices.Index(tab.Lines[0], "verdict")]; got != want {
+			t.Errorf("line %d: %q, want %q", i+1, got, want)
+		}
 	}
-	expect.That(t, slices.Equal(cells(t, tab, "B", "n", "claimed"), []string{"5/6", "> 1.0 points"}), "%q", cells(t, tab, "B", "n", "claimed"))
-	expect.That(t, strings.HasPrefix(tab.Note, "verdicts: holds only 1, holds 1, does not hold here 1; ") && strings.Contains(tab.Note, "; tests: 5"),
-		"%v", tab.Note)
+	if n := cells(t, tab, "B", "n", "claimed"); !slices.Equal(n, []string{"5/6", "> 1.0 points"}) {
+		t.Errorf("%q", n)
+	}
+	if !strings.HasPrefix(tab.Note, "verdicts: holds only 1, holds 1, does not hold here 1; ") || !strings.Contains(tab.Note, "; tests: 5") {
+		t.Error(tab.Note)
+	}
 }
 
 // Verdicts name the settings in which a claim holds, and claim no more than the runs show.
@@ -87,8 +93,9 @@ func TestVerdicts(t *testing.T) {
 		{Reported(-1), []Setting{{"", opposed}}, "more than reported"},
 	} {
 		l := Claims{{What: "A", Says: c.says, In: c.in}}
-		got := cells(t, l.Table(), "A", "verdict")[0]
-		expect.That(t, got == c.want, "%v, %v: %q, want %q", c.in, c.says, got, c.want)
+		if got := cells(t, l.Table(), "A", "verdict")[0]; got != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.in, c.says, got, c.want)
+		}
 	}
 }
 
@@ -101,23 +108,26 @@ func TestClaimsCorrectsWithinAClaim(t *testing.T) {
 		for k := 1; k < n; k++ {
 			f.In = append(f.In, Setting{fmt.Sprint("y", k), unclear})
 		}
-		got := cells(t, Claims{other, f, other}.Table(), "A", "verdict")[0]
-		expect.That(t, got == want, "%d settings: %q, want %q", n, got, want)
+		if got := cells(t, Claims{other, f, other}.Table(), "A", "verdict")[0]; got != want {
+			t.Errorf("%d settings: %q, want %q", n, got, want)
+		}
 	}
 }
 
 // The last columns are shown if they have content, and one links to the heading.
 func TestClaimsColumns(t *testing.T) {
 	f := Claim{What: "<A>", Unit: "points", In: []Setting{{"x", clear}, {"y", nil}}}
-	head := (Claims{f}).Table().Lines[0]
-	expect.That(t, head[len(head)-1] == "verdict" && !slices.Contains(head, "source"), "%q", head)
+	if head := (Claims{f}).Table().Lines[0]; head[len(head)-1] != "verdict" || slices.Contains(head, "source") {
+		t.Errorf("%q", head)
+	}
 	f.Cell, f.Source = "3 · Who wins, and where?", "paper"
 	tab := Claims{f}.Table()
-	got := cells(t, tab, "<A>", "source", "here", "see")
-	expect.That(t, slices.Equal(got, []string{"paper", "+3.4 ± 0.8 points", f.Cell}), "%q", got)
-	html := tab.HTML()
-	expect.That(t, strings.Contains(html, `<td rowspan="2" style="text-align:left;vertical-align:top"><a href="#3-Who-wins,-and-where?">3 · Who wins`) && !strings.Contains(html, "<A>"),
-		"%v", html)
+	if got := cells(t, tab, "<A>", "source", "here", "see"); !slices.Equal(got, []string{"paper", "+3.4 ± 0.8 points", f.Cell}) {
+		t.Errorf("%q", got)
+	}
+	if html := tab.HTML(); !strings.Contains(html, `<td rowspan="2" style="text-align:left;vertical-align:top"><a href="#3-Who-wins,-and-where?">3 · Who wins`) || strings.Contains(html, "<A>") {
+		t.Error(html)
+	}
 	if f.Why = "one data set"; !slices.Equal(cells(t, Claims{f}.Table(), "<A>", "why"), []string{f.Why}) {
 		t.Error("no reason")
 	}
@@ -127,7 +137,9 @@ func TestClaimsColumns(t *testing.T) {
 func TestReproducedAndTested(t *testing.T) {
 	number, claim := Claim{What: "A", Says: Reported(1), Here: []float64{1, 1}}, Claim{What: "B", Here: clear}
 	numbers, tested := Claims{claim, number, claim}.split()
-	expect.That(t, len(numbers) == 1 && len(tested) == 2 && numbers[0].What == "A", "%v %v", numbers, tested)
+	if len(numbers) != 1 || len(tested) != 2 || numbers[0].What != "A" {
+		t.Error(numbers, tested)
+	}
 	for _, c := range []struct {
 		of   Claims
 		want [2]string
@@ -137,8 +149,9 @@ func TestReproducedAndTested(t *testing.T) {
 		{Claims{claim, number}, [2]string{"claim", "claimed"}},
 	} {
 		tab := c.of.Table()
-		head := tab.Lines[0]
-		expect.That(t, head[0] == c.want[0] && slices.Contains(head, c.want[1]) && len(tab.Tall) == 3, "%q, %v", head, tab.Tall)
+		if head := tab.Lines[0]; head[0] != c.want[0] || !slices.Contains(head, c.want[1]) || len(tab.Tall) != 3 {
+			t.Errorf("%q, %v", head, tab.Tall)
+		}
 	}
 }
 
@@ -151,14 +164,17 @@ func TestClaimsMistakes(t *testing.T) {
 		`compare: claims: claim "A": invalid: Setting.Name = "": must be set, as `: {{What: "A", In: append(in, Setting{})}},
 		`compare: claims: claim "A": invalid: Says = NaN: must be finite`:          {{What: "A", In: in, Says: Above(nan)}},
 	} {
-		err := l.Table().Err()
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), says), "%v, want %q", err, says)
+		if err := l.Table().Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
 	}
 }
 
 func TestHeading(t *testing.T) {
 	for words, want := range map[string]string{"Who wins": "Who-wins", "3 · Who  wins, if?": "3-Who-wins,-if?", `a "b" c%20 <d>`: "a"} {
-		expect.That(t, Heading(words) == want, "%q: %q, want %q", words, Heading(words), want)
+		if got := Heading(words); got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
+		}
 	}
 }
 
@@ -178,7 +194,8 @@ func TestReported(t *testing.T) {
 		{Claim{Says: Reported(100000), Here: []float64{123456.7}}, []string{"100000", "123457", "+23457"}},
 	} {
 		c.l.What = "A"
-		got := cells(t, Claims{c.l}.Table(), "A", "reported", "here", "gap")
-		expect.That(t, slices.Equal(got, c.want), "%q, want %q", got, c.want)
+		if got := cells(t, Claims{c.l}.Table(), "A", "reported", "here", "gap"); !slices.Equal(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }

@@ -49,7 +49,9 @@ func TestSimulatedTime(t *testing.T) {
 	} {
 		h := fourSpeeds(t, c.s, c.pace)
 		for q, want := range map[*Quantity]float64{&Simulated: c.simulated, &Idle: c.idle, &Wasted: c.wasted, &Staleness: c.staleness} {
-			expect.That(t, near(q.Of(h), []float64{want}), "%s: %s %v, want %v", c.name, q.Name, q.Of(h), want)
+			if got := q.Of(h); !near(got, []float64{want}) {
+				t.Errorf("%s: %s %v, want %v", c.name, q.Name, got, want)
+			}
 		}
 	}
 }
@@ -72,15 +74,17 @@ func TestSimulatedTo(t *testing.T) {
 		t.Errorf("not reached: %v", got)
 	}
 	for _, q := range []Quantity{Simulated, Idle, Wasted} {
-		got := q.Of(none)
-		expect.That(t, got[0] != got[0], "%s of a run without a clock: %v", q.Name, got)
+		if got := q.Of(none); got[0] == got[0] {
+			t.Errorf("%s of a run without a clock: %v", q.Name, got)
+		}
 	}
 	tab := Comparison{Target: 0.9}.Table(a, none)
-	got := append(cells(t, tab, "A", "simulated", "simulated to 90 %"), cells(t, tab, "B", "simulated", "simulated to 90 %")...)
-	expect.That(t, slices.Equal(got, []string{"4.63 d", "4.63 d", "–", "–"}), "%q", got)
-	heads := (Comparison{Target: 0.9}).Table(none).Lines[0]
-	expect.That(t, !slices.Contains(heads, "simulated") && !slices.Contains(heads, "simulated to 90 %") && !slices.Contains(heads, "idle"),
-		"without a clock: %q", heads)
+	if got := append(cells(t, tab, "A", "simulated", "simulated to 90 %"), cells(t, tab, "B", "simulated", "simulated to 90 %")...); !slices.Equal(got, []string{"4.63 d", "4.63 d", "–", "–"}) {
+		t.Errorf("%q", got)
+	}
+	if heads := (Comparison{Target: 0.9}).Table(none).Lines[0]; slices.Contains(heads, "simulated") || slices.Contains(heads, "simulated to 90 %") || slices.Contains(heads, "idle") {
+		t.Errorf("without a clock: %q", heads)
+	}
 }
 
 // Without Results, the clients' times are unknown.
@@ -89,8 +93,12 @@ func TestIdleOfSomeRounds(t *testing.T) {
 	h.Rounds[0].Results = []history.ClientResult{{Client: 1, Arrived: 4}}
 	h.Rounds[1].Summary, h.Rounds[1].Absences = &history.Summary{Training: &history.Training{Clients: 1}}, []history.Absence{{Begin: 10, End: 90}}
 	h.Rounds[2].Absences = []history.Absence{{Begin: 20, End: 26, DroppedOut: true}}
-	expect.That(t, near(Idle.Of(h), []float64{6. / 16}), "idle %v, want 6 of 16 s", Idle.Of(h))
-	expect.That(t, near(Wasted.Of(h), []float64{6. / 10}), "wasted %v, want 6 of 10 s", Wasted.Of(h))
+	if got := Idle.Of(h); !near(got, []float64{6. / 16}) {
+		t.Errorf("idle %v, want 6 of 16 s", got)
+	}
+	if got := Wasted.Of(h); !near(got, []float64{6. / 10}) {
+		t.Errorf("wasted %v, want 6 of 10 s", got)
+	}
 }
 
 // A table says which runs lack those quantities.
@@ -105,20 +113,22 @@ func TestIdleOfLightRuns(t *testing.T) {
 		"":                               Comparison{Columns: []string{"time"}}.Table(light),
 		"idle" + says + ":":              Pivot{By: Idle}.Table(Panel{"x", []*history.History{light, whole}}),
 	} {
-		err := tab.Err()
-		expect.That(t, err == nil && strings.Contains(tab.Note, want) && (want != "" || !strings.Contains(tab.Note, says)),
-			"%q is not in %q (%v)", want, tab.Note, err)
+		if err := tab.Err(); err != nil || !strings.Contains(tab.Note, want) || want == "" && strings.Contains(tab.Note, says) {
+			t.Errorf("%q is not in %q (%v)", want, tab.Note, err)
+		}
 	}
-	got := cells(t, Table(light, whole), "B", "idle", "simulated")
-	expect.That(t, slices.Equal(got, []string{"–", "10 s"}), "%q", got)
+	if got := cells(t, Table(light, whole), "B", "idle", "simulated"); !slices.Equal(got, []string{"–", "10 s"}) {
+		t.Errorf("%q", got)
+	}
 }
 
 // A client that sits out waits for the whole round.
 func TestIdleOfThoseWhoSitOut(t *testing.T) {
 	h := timed(ran("A", 0.5), 10)
 	h.Rounds[0].Results, h.Rounds[0].Absences = []history.ClientResult{{Client: 1, Arrived: 4}}, []history.Absence{{Excluded: true}}
-	expect.That(t, near(Idle.Of(h), []float64{16. / 20}) && near(Wasted.Of(h), []float64{0}),
-		"idle %v, want 16 of 20 s; wasted %v", Idle.Of(h), Wasted.Of(h))
+	if idle, wasted := Idle.Of(h), Wasted.Of(h); !near(idle, []float64{16. / 20}) || !near(wasted, []float64{0}) {
+		t.Errorf("idle %v, want 16 of 20 s; wasted %v", idle, wasted)
+	}
 }
 
 // Runs with another pace are of another configuration, even if their scores are the same.
@@ -134,6 +144,7 @@ func TestPacesAreConfigurations(t *testing.T) {
 	gs, err := Groups(paced(0, fedkit.Pace{}), paced(1, fedkit.Pace{}), paced(0, fedkit.Pace{Deadline: 5}), paced(1, fedkit.Pace{Deadline: 9}))
 	expect.OK(t, err)
 	names := each(gs, func(g *Group) string { return g.Name })
-	want := []string{"FedAvg", "FedAvg, Pace {Deadline: 5}", "FedAvg, Pace {Deadline: 9}"}
-	expect.That(t, slices.Equal(names, want), "%q, want %q", names, want)
+	if want := []string{"FedAvg", "FedAvg, Pace {Deadline: 5}", "FedAvg, Pace {Deadline: 9}"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
 }

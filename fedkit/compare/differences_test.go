@@ -57,11 +57,13 @@ func TestDifferences(t *testing.T) {
 		"Once":   {"+10.0 points", "1", "–", "–", "–", "–"},
 		"Same":   {"0.0 points", "5", "–", "–", "–", "–"},
 	} {
-		got := cells(t, tab, line, "difference", "pairs", "p (t)", "p (t, Holm)", "p (Wilcoxon)", "p (Wilcoxon, Holm)")
-		expect.That(t, slices.Equal(got, want), "%s: %q, want %q", line, got, want)
+		if got := cells(t, tab, line, "difference", "pairs", "p (t)", "p (t, Holm)", "p (Wilcoxon)", "p (Wilcoxon, Holm)"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
-	expect.That(t, strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") && strings.Contains(tab.Note, "signed-rank test, two-sided (exact)"),
-		"note %q", tab.Note)
+	if !strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test, two-sided (exact)") {
+		t.Errorf("note %q", tab.Note)
+	}
 }
 
 // Differences of runs are those of the table.
@@ -71,15 +73,18 @@ func TestDifferencesOfRuns(t *testing.T) {
 		t.Error(got)
 	}
 	for _, none := range [][]*history.History{nil, {nil}} {
-		expect.That(t, len(Differences(Quantity{}, a, none)) <= 0, "%v", Differences(Quantity{}, a, none))
+		if got := Differences(Quantity{}, a, none); len(got) > 0 {
+			t.Error(got)
+		}
 	}
 }
 
 // Differences that are equal up to rounding are ties.
 func TestTiesOfDifferences(t *testing.T) {
 	gs := expect.Value(Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...))(t)
-	d := Accuracy.pairs(gs[0], gs[1], GlobalModel)
-	expect.That(t, slices.Equal(d, []float64{0.1, 0.1, 0.1}), "%v", d)
+	if d := Accuracy.pairs(gs[0], gs[1], GlobalModel); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
+		t.Errorf("%v", d)
+	}
 }
 
 // Runs are a pair if all seeds that both have are equal.
@@ -108,7 +113,9 @@ func TestPairs(t *testing.T) {
 		"one seed of the partition, in old":    {words("IID, seed 1"), words("IID, seed 1"), true},
 	} {
 		runs := expect.Value(Runs(c.a, c.b))(t)
-		expect.That(t, paired(runs[0], runs[1]) == c.want, "%s: %v", what, paired(runs[0], runs[1]))
+		if got := paired(runs[0], runs[1]); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
 	}
 }
 
@@ -120,11 +127,13 @@ func TestTargets(t *testing.T) {
 		"B": {"1", "3 kB", "0.50 s"},
 		"C": {"–", "–", "–"},
 	} {
-		got := cells(t, tab, line, "rounds to 90 %", "bytes to 90 %", "time to 90 %")
-		expect.That(t, slices.Equal(got, want), "%s: %q, want %q", line, got, want)
+		if got := cells(t, tab, line, "rounds to 90 %", "bytes to 90 %", "time to 90 %"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
-	v := RoundsTo(0.9).Of(hs...)
-	expect.That(t, slices.Equal(v[:2], []float64{3, 1}) && v[2] != v[2], "%v", v)
+	if v := RoundsTo(0.9).Of(hs...); !slices.Equal(v[:2], []float64{3, 1}) || v[2] == v[2] {
+		t.Errorf("%v", v)
+	}
 }
 
 func TestData(t *testing.T) {
@@ -132,7 +141,9 @@ func TestData(t *testing.T) {
 	want := "run,n,accuracy,accuracy ±,rounds to 90 %,rounds to 90 % reached\n" +
 		"A,2,0.625,1.5882755920218365,,0\n" +
 		"\"B, λ\",1,0.95,,1,1\n"
-	expect.That(t, tab.CSV() == want, "%s, want\n%s", tab.CSV(), want)
+	if got := tab.CSV(); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
 }
 
 func TestMistakes(t *testing.T) {
@@ -147,8 +158,9 @@ func TestMistakes(t *testing.T) {
 		`compare: table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
 		"compare: claims: no claim":                                                 Claims{}.Table(),
 	} {
-		err := tab.Err()
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), says), "%v, want %q", err, says)
+		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
 	}
 }
 
@@ -161,9 +173,11 @@ func TestRemarks(t *testing.T) {
 	if s := Table(ran("A", 0.1), ran("A", 0.2)).String(); !strings.Contains(s, "A (1)") || !strings.Contains(s, "nothing in words tells them apart") {
 		t.Errorf("table:\n%s", s)
 	}
-	s := Table(with(0, 0.001), with(0, 0.1)).String()
-	expect.That(t, !strings.Contains(s, "±") && strings.Contains(s, "FedAvg, Local.LR 0.1 "), "table:\n%s", s)
+	if s := Table(with(0, 0.001), with(0, 0.1)).String(); strings.Contains(s, "±") || !strings.Contains(s, "FedAvg, Local.LR 0.1 ") {
+		t.Errorf("table:\n%s", s)
+	}
 	short.Stopped = true
-	tab := Table(short, seeded(1, ran("A", 0.3, 0.4, 0.5)))
-	expect.That(t, strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds"), "note of the table: %q", tab.Note)
+	if tab := Table(short, seeded(1, ran("A", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds") {
+		t.Errorf("note of the table: %q", tab.Note)
+	}
 }

@@ -27,8 +27,12 @@ func TestEffects(t *testing.T) {
 	e, ranked, err := Effects(Accuracy, "Base", x, y)
 	expect.OK(t, err)
 	a, m := e[0], e[1]
-	expect.Must(t, ranked && a.Method == "Ahead" && a.Pairs == 12 && m.Method == "Mixed", "%+v", e)
-	expect.That(t, close(a.P, 2*(2*math.Pow(2, -12))) && m.P >= 0.05 && m.Lo <= 0 && m.Hi >= 0, "%+v", e)
+	if !ranked || a.Method != "Ahead" || a.Pairs != 12 || m.Method != "Mixed" {
+		t.Fatalf("%+v", e)
+	}
+	if p := 2 * math.Pow(2, -12); !close(a.P, 2*p) || m.P < 0.05 || m.Lo > 0 || m.Hi < 0 {
+		t.Errorf("%+v", e)
+	}
 	var d []float64
 	for i := range base {
 		d = append(d, rounded(ahead[i]-base[i]))

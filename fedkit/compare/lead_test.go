@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"slices"
 	"testing"
 
@@ -22,12 +21,16 @@ func TestLead(t *testing.T) {
 		"nobody":   {Lead(Accuracy, "A", "D", x, bad), nil},
 		"never":    {Lead(RoundsTo(0.5), "A", "B", x, bad), []float64{nan, 0}},
 	} {
-		expect.That(t, len(c.got) == 2 && c.got[0].Name == "x" && c.got[1].Name == "bad" && c.got[1].Here == nil, "%s: %v", what, c.got)
-		got := c.got[0].Here
-		expect.That(t, slices.EqualFunc(got, c.want, func(a, b float64) bool { return a == b || a != a && b != b }),
-			"%s: %v, want %v", what, got, c.want)
+		if len(c.got) != 2 || c.got[0].Name != "x" || c.got[1].Name != "bad" || c.got[1].Here != nil {
+			t.Errorf("%s: %v", what, c.got)
+		}
+		if got := c.got[0].Here; !slices.EqualFunc(got, c.want, func(a, b float64) bool { return a == b || a != a && b != b }) {
+			t.Errorf("%s: %v, want %v", what, got, c.want)
+		}
 	}
 	// The second seed of A is at 0.7 in round 2, as B is; B's first is never at 0.5.
 	tab := Claims{{What: "A", In: Lead(RoundsTo(0.5), "A", "B", x)}}.Table()
-	expect.That(t, slices.Equal(cells(t, tab, "A", "n", "verdict"), []string{"1/2", "too few runs"}), "%q", cells(t, tab, "A", "n", "verdict"))
+	if got := cells(t, tab, "A", "n", "verdict"); !slices.Equal(got, []string{"1/2", "too few runs"}) {
+		t.Errorf("%q", got)
+	}
 }

@@ -24,15 +24,19 @@ func TestPivot(t *testing.T) {
 		{"B", "80.0 ± 127.1 %", "–", "70.0 %"},
 		{"C", "–", "35.0 ± 63.5 %", "50.0 %"},
 	} {
-		expect.That(t, slices.Equal(tab.Lines[i], want), "line %d: %q, want %q", i, tab.Lines[i], want)
+		if !slices.Equal(tab.Lines[i], want) {
+			t.Errorf("line %d: %q, want %q", i, tab.Lines[i], want)
+		}
 	}
-	expect.That(t, slices.Equal(bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}), // in y, all tie
-		"bold %v, want %v", bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}})
-	want := "mean over 1 to 2 seeds ± 95 % confidence interval; accuracy of the global model; bold (* in text): best mean"
-	expect.That(t, tab.Note == want, "%q, want %q", tab.Note, want)
-	got := strings.Split(tab.CSV(), "\n")
-	expect.That(t, got[0] == "run,x,x ±,x n,y,y ±,y n,z,z ±,z n" && strings.HasPrefix(got[3], "C,,,0,0.35,0.635310236") && strings.HasSuffix(got[3], ",2,0.5,,1"),
-		"%q", got)
+	if got, want := bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}; !slices.Equal(got, want) { // in y, all tie
+		t.Errorf("bold %v, want %v", got, want)
+	}
+	if want := "mean over 1 to 2 seeds ± 95 % confidence interval; accuracy of the global model; bold (* in text): best mean"; tab.Note != want {
+		t.Errorf("%q, want %q", tab.Note, want)
+	}
+	if got := strings.Split(tab.CSV(), "\n"); got[0] != "run,x,x ±,x n,y,y ±,y n,z,z ±,z n" || !strings.HasPrefix(got[3], "C,,,0,0.35,0.635310236") || !strings.HasSuffix(got[3], ",2,0.5,,1") {
+		t.Errorf("%q", got)
+	}
 }
 
 // bold returns the cells that are bold, line by line.
@@ -53,9 +57,12 @@ func TestPivotRanked(t *testing.T) {
 		Panel{"x", slices.Concat(method("B", 0.9), method("A", 0.5))},
 		Panel{"y", slices.Concat(method("C", 0.3), method("A", 0.3))},
 		Panel{"z", slices.Concat(method("C", 0.5), method("B", 0.6), method("A", 0.7))})
-	expect.That(t, near(numbers(t, tab, "mean rank"), []float64{1.5, 2, 2.5}), "%v", numbers(t, tab, "mean rank"))
-	expect.That(t, tab.Lines[1][0] == "A" && tab.Lines[2][0] == "B" && slices.Equal(bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}}),
-		"%q, %v", tab.Lines, bold(tab))
+	if got := numbers(t, tab, "mean rank"); !near(got, []float64{1.5, 2, 2.5}) {
+		t.Error(got)
+	}
+	if tab.Lines[1][0] != "A" || tab.Lines[2][0] != "B" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}}) {
+		t.Errorf("%q, %v", tab.Lines, bold(tab))
+	}
 }
 
 // Smaller losses are better. A mean over some of the runs is never the best.
@@ -64,20 +71,24 @@ func TestPivotMarksWholeMeans(t *testing.T) {
 	b[0].Rounds[1].Global.Loss = history.Float(math.Inf(1))
 	c := method("C", 0.3, 0.3)
 	tab := Pivot{By: Loss}.Table(Panel{"x", slices.Concat(a, b, c)})
-	expect.That(t, slices.Equal(numbers(t, tab, "x n"), []float64{2, 1, 2}), "%v", numbers(t, tab, "x n")) // in the mean
-	got := cells(t, tab, "B", "x")
-	expect.That(t, got[0] == "0.100 (1/2)" && slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}), "%q, %v", got, bold(tab))
-	expect.That(t, strings.Contains(tab.Note, "best mean of those that all runs have") && strings.Contains(tab.Note, "in brackets"),
-		"%v", tab.Note)
+	if n := numbers(t, tab, "x n"); !slices.Equal(n, []float64{2, 1, 2}) { // in the mean
+		t.Error(n)
+	}
+	if got := cells(t, tab, "B", "x"); got[0] != "0.100 (1/2)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) {
+		t.Errorf("%q, %v", got, bold(tab))
+	}
+	if !strings.Contains(tab.Note, "best mean of those that all runs have") || !strings.Contains(tab.Note, "in brackets") {
+		t.Error(tab.Note)
+	}
 }
 
 // The format of a quantity does not decide how many runs have it.
 func TestPivotOfQuantitiesInBrackets(t *testing.T) {
 	q := Quantity{Name: "grade", Summary: Accuracy.Value, Format: func(v float64) string { return table.Percent(v) + " (of 100)" }}
 	tab := Pivot{By: q}.Table(Panel{Name: "x", Runs: slices.Concat(method("A", 0.5), method("B", 0.4))})
-	got := cells(t, tab, "A", "x")
-	expect.That(t, got[0] == "50.0 % (of 100)" && slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) && !strings.Contains(tab.Note, "in brackets"),
-		"%q, %v, %q", got, bold(tab), tab.Note)
+	if got := cells(t, tab, "A", "x"); got[0] != "50.0 % (of 100)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) || strings.Contains(tab.Note, "in brackets") {
+		t.Errorf("%q, %v, %q", got, bold(tab), tab.Note)
+	}
 }
 
 func TestPivotMistakes(t *testing.T) {
@@ -87,7 +98,8 @@ func TestPivotMistakes(t *testing.T) {
 		`compare: pivot: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*history.History{nil}}},
 		`compare: pivot: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*history.History{scored(ran("P", nan), 0, []float64{0.5}, []int{1})}}},
 	} {
-		err := (Pivot{}).Table(panels...).Err()
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), says), "%v, want %q", err, says)
+		if err := (Pivot{}).Table(panels...).Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
 	}
 }

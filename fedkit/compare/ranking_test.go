@@ -16,12 +16,16 @@ func TestRank(t *testing.T) {
 	r, err := Rank(Quantity{}, seeds)
 	expect.OK(t, err)
 	// By hand: ranks of A are 1, 2, 1, those of B 2.5, 1, 2 and those of C 2.5, 3, 3.
-	expect.That(t, slices.Equal(r.Methods, []string{"A", "B", "C"}) && r.Blocks == 3 && near(r.Ranks, []float64{4. / 3, 5.5 / 3, 8.5 / 3}),
-		"%+v", r)
-	expect.That(t, slices.Equal(r.Cliques, [][2]int{{0, 2}}), "CD %v, cliques %v", r.CD, r.Cliques) // CD is 2.34·√(12/18) = 1.91
+	if !slices.Equal(r.Methods, []string{"A", "B", "C"}) || r.Blocks != 3 || !near(r.Ranks, []float64{4. / 3, 5.5 / 3, 8.5 / 3}) {
+		t.Errorf("%+v", r)
+	}
+	if !slices.Equal(r.Cliques, [][2]int{{0, 2}}) { // CD is 2.34·√(12/18) = 1.91
+		t.Errorf("CD %v, cliques %v", r.CD, r.Cliques)
+	}
 	r, err = Rank(Loss, slices.Concat(method("A", 0.9), method("B", 0.5)), slices.Concat(method("B", 0.5, 0.4), method("A", 0.9)))
-	expect.That(t, err == nil && slices.Equal(r.Methods, []string{"A", "B"}) && near(r.Ranks, []float64{1, 2}) && r.Blocks == 2,
-		"two problems: %+v, %v", r, err)
+	if err != nil || !slices.Equal(r.Methods, []string{"A", "B"}) || !near(r.Ranks, []float64{1, 2}) || r.Blocks != 2 {
+		t.Errorf("two problems: %+v, %v", r, err)
+	}
 	for says, problems := range map[string][][]*history.History{
 		"no problem given":                                              nil,
 		"problem 1: no history given":                                   {nil},
@@ -43,8 +47,9 @@ func TestRankCountsEachRunOnce(t *testing.T) {
 		h.Config = config.Of(FedAvg{Selector: Softmax{2, part}})
 		return h
 	}
-	r, err := Rank(Accuracy, []*history.History{a(7), a(8), ran("B", 0.5)})
-	expect.That(t, err != nil, "%d blocks of 1 run of B", r.Blocks)
+	if r, err := Rank(Accuracy, []*history.History{a(7), a(8), ran("B", 0.5)}); err == nil {
+		t.Errorf("%d blocks of 1 run of B", r.Blocks)
+	}
 }
 
 func TestCliques(t *testing.T) {
@@ -59,6 +64,8 @@ func TestCliques(t *testing.T) {
 		{[]float64{1, 2, 3}, 5, [][2]int{{0, 2}}},
 		{[]float64{1, 2, 2.1, 4}, 2, [][2]int{{0, 2}, {2, 3}}},
 	} {
-		expect.That(t, slices.Equal(cliques(c.ranks, c.cd), c.want), "%v, %v: %v, want %v", c.ranks, c.cd, cliques(c.ranks, c.cd), c.want)
+		if got := cliques(c.ranks, c.cd); !slices.Equal(got, c.want) {
+			t.Errorf("%v, %v: %v, want %v", c.ranks, c.cd, got, c.want)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"slices"
 	"strings"
@@ -39,35 +38,42 @@ func TestRegression(t *testing.T) {
 	} {
 		runs, _ := Runs(a, b, base)
 		q := c.q.For(runs...)
-		got := c.q.Of(a, b, base)
-		expect.That(t, q.Name == name && slices.EqualFunc(got, c.want, close) && q.Unit != "%",
-			"%q in %q is %v, want %q, %v", q.Name, q.Unit, got, name, c.want)
+		if got := c.q.Of(a, b, base); q.Name != name || !slices.EqualFunc(got, c.want, close) || q.Unit == "%" {
+			t.Errorf("%q in %q is %v, want %q, %v", q.Name, q.Unit, got, name, c.want)
+		}
 	}
 	table := Comparison{Target: 0.8, Baseline: "B"}.Table(a, b, base)
-	expect.Must(t, table.Err() == nil, "%v", table.Err())
+	if err := table.Err(); err != nil {
+		t.Fatal(err)
+	}
 	head := []string{"", "n", "rounds", "R²", "best", "clients", "worst 10 %", "unseen", "RMSE", "MAE", "loss"}
 	if line := table.Lines[1]; !slices.Equal(table.Lines[0][:len(head)], head) || !strings.HasPrefix(line[3], "0.700 ± ") || !strings.HasPrefix(line[8], "300 ± ") {
 		t.Errorf("%q\n%q", table.Lines[0], line)
 	}
-	text := table.String()
-	expect.That(t, !strings.Contains(text, "accuracy") && !strings.Contains(strings.NewReplacer("10 %", "", "95 %", "", "80 %", "").Replace(text), "%") && strings.Contains(text, "rounds to 80 %") && strings.Contains(text, "difference: R² minus that of B"),
-		"%s", text)
+	if text := table.String(); strings.Contains(text, "accuracy") || strings.Contains(strings.NewReplacer("10 %", "", "95 %", "", "80 %", "").Replace(text), "%") ||
+		!strings.Contains(text, "rounds to 80 %") || !strings.Contains(text, "difference: R² minus that of B") {
+		t.Errorf("%s", text)
+	}
 	if err := (Comparison{Target: 90}).Table(a).Err(); err == nil || !strings.Contains(err.Error(), "must be an R² in (0, 1]") {
 		t.Errorf("error %v", err)
 	}
 	if got := Differences(Quantity{}, []*history.History{a}, []*history.History{base}); !near(got, []float64{0.3}) {
 		t.Errorf("difference %v", got)
 	}
-	got := Lead(Quantity{}, "A", "B", Panel{"x", []*history.History{a, base}})[0].Here
-	expect.That(t, near(got, []float64{0.3}), "lead %v", got)
+	if got := Lead(Quantity{}, "A", "B", Panel{"x", []*history.History{a, base}})[0].Here; !near(got, []float64{0.3}) {
+		t.Errorf("lead %v", got)
+	}
 	p := Pivot{}.Table(Panel{"x", []*history.History{a, base}})
-	expect.That(t, p.Err() == nil && p.Lines[0][0] == "R²" && p.Lines[1][1] == "0.600", "%q, error %v", p.Lines, p.Err())
-	line := Tidy([]Quantity{{}}, a).Data[1]
-	expect.That(t, line[3] == "R²" && line[4] == -2.5, "%v", line)
+	if p.Err() != nil || p.Lines[0][0] != "R²" || p.Lines[1][1] != "0.600" {
+		t.Errorf("%q, error %v", p.Lines, p.Err())
+	}
+	if line := Tidy([]Quantity{{}}, a).Data[1]; line[3] != "R²" || line[4] != -2.5 {
+		t.Errorf("%v", line)
+	}
 	labels := ran("C", 0.7)
-	err := Table(a, labels).Err()
-	expect.That(t, err != nil && strings.Contains(err.Error(), `history "A" is a regression, which has R², and "C" has an accuracy: they cannot be compared`),
-		"beside labels: %v", err)
+	if err := Table(a, labels).Err(); err == nil || !strings.Contains(err.Error(), `history "A" is a regression, which has R², and "C" has an accuracy: they cannot be compared`) {
+		t.Errorf("beside labels: %v", err)
+	}
 }
 
 // Clients without an R², such as those with one example, are left out of its spread.
@@ -76,8 +82,9 @@ func TestSpreadOfR2(t *testing.T) {
 	for _, r2 := range []float64{0.5, nan, -1, 0.8} {
 		r.Scores = append(r.Scores, history.Score{Accuracy: history.Float(nan), Examples: 1, Metrics: map[string]history.Float{"R²": history.Float(r2)}})
 	}
-	s := r.Spread()
-	expect.That(t, s != nil && close(float64(s.Mean), 0.1) && s.Min == -1 && s.Median == 0.5 && s.Max == 0.8, "%+v", s)
+	if s := r.Spread(); s == nil || !close(float64(s.Mean), 0.1) || s.Min != -1 || s.Median != 0.5 || s.Max != 0.8 {
+		t.Errorf("%+v", s)
+	}
 	if r.Scores = r.Scores[1:2]; r.Spread() != nil {
 		t.Errorf("of none: %+v", r.Spread())
 	}

@@ -21,10 +21,13 @@ func TestTable(t *testing.T) {
 		{"B", "2", "1", "60.0 ± 127.1 %", "60.0 ± 127.1 %", "–", "–", "0.400 ± 1.271", "2 kB", "1 kB", "0.50 s"},
 	}
 	for i := range want {
-		expect.That(t, slices.Equal(tab.Lines[i], want[i]), "line %d:\n%q, want\n%q", i, tab.Lines[i], want[i])
+		if !slices.Equal(tab.Lines[i], want[i]) {
+			t.Errorf("line %d:\n%q, want\n%q", i, tab.Lines[i], want[i])
+		}
 	}
-	lines := strings.Split(Table(a).String(), "\n")
-	expect.That(t, len(lines) == 4 && strings.Contains(lines[2], "global model"), "one run:\n%s", Table(a))
+	if lines := strings.Split(Table(a).String(), "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
+		t.Errorf("one run:\n%s", Table(a))
+	}
 }
 
 // A mean over the runs that did not diverge says how many these are.
@@ -32,13 +35,15 @@ func TestDivergedRuns(t *testing.T) {
 	h := []*history.History{ran("A", 0.5), seeded(1, ran("A", 0.7)), seeded(2, ran("A", 0.1)), ran("B", 0.1)}
 	h[2].Rounds[0].Global.Loss, h[3].Rounds[0].Global.Loss = history.Float(nan), history.Float(nan)
 	tab := Table(h...)
-	got := append(cells(t, tab, "A", "loss"), cells(t, tab, "B", "loss")...)
-	expect.That(t, slices.Equal(got, []string{"0.400 ± 1.271 (2/3)", "–"}), "%q", got)
-	csv := strings.Split(tab.CSV(), "\n")
-	expect.That(t, strings.Contains(csv[0], ",loss,loss ±,loss n,down,") && strings.Contains(csv[1], ",2,") && !strings.Contains(csv[0], "accuracy n"),
-		"%q", csv)
-	says := "in brackets: how many of all runs have a finite value"
-	expect.That(t, strings.Contains(tab.Note, says) && !strings.Contains(Table(h[:2]...).Note, says), "%v", tab.Note)
+	if got := append(cells(t, tab, "A", "loss"), cells(t, tab, "B", "loss")...); !slices.Equal(got, []string{"0.400 ± 1.271 (2/3)", "–"}) {
+		t.Errorf("%q", got)
+	}
+	if csv := strings.Split(tab.CSV(), "\n"); !strings.Contains(csv[0], ",loss,loss ±,loss n,down,") || !strings.Contains(csv[1], ",2,") || strings.Contains(csv[0], "accuracy n") {
+		t.Errorf("%q", csv)
+	}
+	if says := "in brackets: how many of all runs have a finite value"; !strings.Contains(tab.Note, says) || strings.Contains(Table(h[:2]...).Note, says) {
+		t.Error(tab.Note)
+	}
 }
 
 // The unit is written once if it is the same.
@@ -47,8 +52,9 @@ func TestUnitsOfIntervals(t *testing.T) {
 	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
 	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
 	got := cells(t, Table(long, longer), "A", "time", "up")
-	want := []string{"3.37 ± 0.42 min", "1.0001 ± 0.0006 MB"}
-	expect.That(t, slices.Equal(got, want), "%q, want %q", got, want)
+	if want := []string{"3.37 ± 0.42 min", "1.0001 ± 0.0006 MB"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 	longer.Rounds[0].Seconds, long.Rounds[0].Seconds = 215, 200
 	if got := cells(t, Table(long, longer), "A", "time"); got[0] != "3.5 ± 1.6 min" {
 		t.Errorf("%q: want one unit", got)
@@ -63,7 +69,9 @@ func TestNoNegativeZero(t *testing.T) {
 		unitNumber("points").signed(0.0001, 0.02): "0.0 ± 2.0 points", unitNumber("points").signed(0.01, nan): "+1.0 points",
 		written(Accuracy, true, []float64{-0.002, 0.001})[0]: "−0.1 ± 1.9 points", written(Time, true, []float64{-300, -340})[0]: "−5.3 ± 4.2 min",
 	} {
-		expect.That(t, got == want, "%q, want %q", got, want)
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -97,7 +105,9 @@ func TestColumnsHaveOneScale(t *testing.T) {
 		"−0.5 ± 1.3 dB, 0.0 dB, +2.0 dB": written(own, true, []float64{-0.4, -0.6}, []float64{-0.01}, []float64{2}),
 		"+1.00 kB, −0.50 kB, 0.00 kB":    written(Down, true, []float64{1000}, []float64{-500}, []float64{0}),
 	} {
-		expect.That(t, strings.Join(got, ", ") == want, "%q, want %q", strings.Join(got, ", "), want)
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -109,8 +119,9 @@ func TestNotesOfColumns(t *testing.T) {
 		"±: 95 % confidence interval of the mean; best and loss on test rows: of the global model": {"best", "loss"},
 		"": {"rounds"},
 	} {
-		got := (Comparison{Columns: columns}).Table(h...).Note
-		expect.That(t, got == want, "%v: %q, want %q", columns, got, want)
+		if got := (Comparison{Columns: columns}).Table(h...).Note; got != want {
+			t.Errorf("%v: %q, want %q", columns, got, want)
+		}
 	}
 }
 
@@ -128,9 +139,9 @@ func FuzzTable(f *testing.F) {
 		again := *h
 		again.Seed, again.Name = 2, "c"
 		tab := Comparison{Target: 0.5, Baseline: "c"}.Table(h, &other, &again)
-		err := tab.Err()
-		expect.That(t, (err == nil || !strings.Contains(err.Error(), "could not be drawn")) && !strings.Contains(tab.HTML(), "<b>"),
-			"%v\n%s", err, tab.HTML())
+		if err := tab.Err(); err != nil && strings.Contains(err.Error(), "could not be drawn") || strings.Contains(tab.HTML(), "<b>") {
+			t.Errorf("%v\n%s", err, tab.HTML())
+		}
 	})
 }
 
@@ -142,10 +153,14 @@ func TestPersonalTable(t *testing.T) {
 		{"FedPRISM", "2", "60.0 %", "85.0 %", "60.0 %", "85.0 %"},
 		{"FedAvg", "2", "50.0 %", "50.0 %", "50.0 %", "50.0 %"},
 	} {
-		expect.That(t, slices.Equal(tab.Lines[i][:len(want)], want), "line %d: %q, want %q", i, tab.Lines[i], want)
+		if got := tab.Lines[i]; !slices.Equal(got[:len(want)], want) {
+			t.Errorf("line %d: %q, want %q", i, got, want)
+		}
 	}
 	want := "global: accuracy of the global model, on test rows; clients' own: accuracy of the clients' models (mean), on test rows; best and loss on test rows: of the global model"
-	expect.That(t, tab.Note == want, "note %q, want %q", tab.Note, want)
+	if tab.Note != want {
+		t.Errorf("note %q, want %q", tab.Note, want)
+	}
 }
 
 // Columns about clusters and unseen clients are shown if a run has them.
@@ -155,10 +170,15 @@ func TestColumnsOfClusters(t *testing.T) {
 	first.Unseen, first.ChosenOnTest = []history.Score{{Accuracy: 0.5, Examples: 1}, {Accuracy: 0.8, Examples: 2}}, []history.Score{{Accuracy: 0.9, Examples: 4}}
 	last.Clustering = &history.Clustering{Count: 3, ARI: 0.25, NMI: history.Float(nan)}
 	got := cells(t, Table(a, b), "A", "unseen", "chosen on test", "clusters", "ARI")
-	expect.That(t, slices.Equal(got, []string{"70.0 %", "90.0 %", "3", "0.25"}), "%q, want %q", got, []string{"70.0 %", "90.0 %", "3", "0.25"})
-	expect.That(t, cells(t, Table(a, b), "B", "ARI")[0] == "–", "%q", cells(t, Table(a, b), "B", "ARI"))
-	v := ARI.Of(a, b)
-	expect.That(t, v[0] == 0.25 && v[1] != v[1], "ARI %v", v)
+	if want := []string{"70.0 %", "90.0 %", "3", "0.25"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := cells(t, Table(a, b), "B", "ARI"); got[0] != "–" {
+		t.Errorf("%q", got)
+	}
+	if v := ARI.Of(a, b); v[0] != 0.25 || v[1] == v[1] {
+		t.Errorf("ARI %v", v)
+	}
 }
 
 // A column may be requested if no run has it: programs write the same table for any runs.
@@ -169,11 +189,16 @@ func TestRareColumns(t *testing.T) {
 	if got, want := cells(t, tab, "A", heads...), slices.Concat([]string{"1", "60.0 %", "60.0 %"}, slices.Repeat([]string{"–"}, 10)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	expect.That(t, strings.Contains(tab.Note, "global: accuracy of the global model"), "%v", tab.Note)
-	got := cells(t, Comparison{Columns: []string{"accuracy"}}.Table(personal("P")), "P", "accuracy")
-	expect.That(t, got[0] == "60.0 %", "%q", got)
+	if says := "global: accuracy of the global model"; !strings.Contains(tab.Note, says) {
+		t.Error(tab.Note)
+	}
+	if got := cells(t, Comparison{Columns: []string{"accuracy"}}.Table(personal("P")), "P", "accuracy"); got[0] != "60.0 %" {
+		t.Errorf("%q", got)
+	}
 	for _, head := range Table(h).Lines[0] {
-		expect.That(t, !slices.Contains(heads[2:], head), "%q is there though nobody asked", head)
+		if slices.Contains(heads[2:], head) {
+			t.Errorf("%q is there though nobody asked", head)
+		}
 	}
 }
 
@@ -187,8 +212,10 @@ func TestMetricColumns(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	own := Metric("macro F1").On(OwnModels)
-	got := own.Of(a, b)
-	expect.That(t, got[0] == 0.75 && got[1] != got[1] && own.Name == "macro F1, clients' own", "%s: %v", own.Name, got)
-	err := (Comparison{Columns: []string{"micro F1"}}).Table(a).Err()
-	expect.That(t, err != nil && !strings.Contains(Table(a).String(), "macro F1"), "%v", err)
+	if got := own.Of(a, b); got[0] != 0.75 || got[1] == got[1] || own.Name != "macro F1, clients' own" {
+		t.Errorf("%s: %v", own.Name, got)
+	}
+	if err := (Comparison{Columns: []string{"micro F1"}}).Table(a).Err(); err == nil || strings.Contains(Table(a).String(), "macro F1") {
+		t.Errorf("%v", err)
+	}
 }

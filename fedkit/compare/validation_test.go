@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,9 @@ func on(h *history.History, accuracy ...float64) *history.History {
 func TestBestOnValidation(t *testing.T) {
 	tested := []float64{0.2, 0.7, 0.6, nan}
 	with, without := on(ran("with", tested...), 0.1, 0.3, 0.5), ran("without", tested...)
-	expect.That(t, slices.Equal(Best.Of(with, without), []float64{0.6, 0.7}), "best %v, want 0.6 and 0.7", Best.Of(with, without))
+	if got := Best.Of(with, without); !slices.Equal(got, []float64{0.6, 0.7}) {
+		t.Errorf("best %v, want 0.6 and 0.7", got)
+	}
 	if got := Accuracy.OnValidation().Of(with, without); got[0] != 0.5 || got[1] == got[1] {
 		t.Errorf("on validation rows %v, want 0.5 and NaN", got)
 	}
@@ -29,20 +30,25 @@ func TestBestOnValidation(t *testing.T) {
 		t.Errorf("mean of the last rounds on validation rows: %v, want 0.3", got)
 	}
 	partly := on(ran("partly", tested...), 0.5, 0.3) // round 3 has none
-	expect.That(t, Best.Of(partly)[0] == 0.7, "best %v, want that on test rows, 0.7", Best.Of(partly))
+	if got := Best.Of(partly); got[0] != 0.7 {
+		t.Errorf("best %v, want that on test rows, 0.7", got)
+	}
 	if _, _, err := Loss.OnValidation().Follow(with, without); err == nil || !strings.Contains(err.Error(), `history "without" has no scores on validation rows: its clients have none (see partition.Validation)`) {
 		t.Errorf("error %v", err)
 	}
 	if note := Table(with.OnValidation()).Note; !strings.HasSuffix(note, "accuracy, best and loss on validation rows: of the global model") {
 		t.Errorf("note %q of scores on validation rows", note)
 	}
-	expect.That(t, with.Scored() == "test" && Scored([]*Run{{History: with}, {History: with.OnValidation()}}) == "test and validation",
-		"other rows than those of the scores")
+	if with.Scored() != "test" || Scored([]*Run{{History: with}, {History: with.OnValidation()}}) != "test and validation" {
+		t.Error("other rows than those of the scores")
+	}
 	for want, h := range map[string][]*history.History{
 		"; best: in the round that is best on validation rows":                                                   {with},
 		"; best: in the round that is best on validation rows, for 1 of 2 runs, and on test rows for the others": {with, without},
 		"accuracy, best and loss on test rows: of the global model":                                              {without},
 	} {
-		expect.That(t, strings.HasSuffix(Table(h...).Note, want), "note %q, want %q", Table(h...).Note, want)
+		if note := Table(h...).Note; !strings.HasSuffix(note, want) {
+			t.Errorf("note %q, want %q", note, want)
+		}
 	}
 }

@@ -217,12 +217,16 @@ func TestForms(t *testing.T) {
 	for _, c := range cases {
 		is := config.Of(c.value)
 		b, err := json.Marshal(is)
-		expect.That(t, err == nil && string(b) == c.json && is.String() == c.text, "%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
+		if err != nil || string(b) != c.json || is.String() != c.text {
+			t.Errorf("%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
+		}
 		var back config.Config
 		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(&back, is) || back.String() != is.String() {
 			t.Errorf("%s came back as %s, %v", is, &back, err)
 		}
-		expect.That(t, config.Diff(&back, is) == nil, "%s differs from itself: %q", is, config.Diff(&back, is))
+		if d := config.Diff(&back, is); d != nil {
+			t.Errorf("%s differs from itself: %q", is, d)
+		}
 	}
 }
 
@@ -301,8 +305,9 @@ func TestWhatCannotBeWrittenIsListed(t *testing.T) {
 		}{closure(), make(chan int)}, []string{"a", "b"}},
 		{closure(), []string{""}},
 	} {
-		got := config.Of(c.value).Unnamed()
-		expect.That(t, slices.Equal(got, c.want), "%s: %q, want %q", config.Of(c.value), got, c.want)
+		if got := config.Of(c.value).Unnamed(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", config.Of(c.value), got, c.want)
+		}
 	}
 }
 
@@ -313,10 +318,16 @@ func TestDeepNesting(t *testing.T) {
 		deep = &chain{deep}
 	}
 	is := config.Of(deep)
-	expect.That(t, len(is.Unnamed()) == 1, "%d parts are too deep, want 1", len(is.Unnamed()))
+	if n := len(is.Unnamed()); n != 1 {
+		t.Errorf("%d parts are too deep, want 1", n)
+	}
 	b, err := json.Marshal(is)
-	expect.That(t, err == nil && len(b) <= 10000, "%d bytes, %v", len(b), err)
-	expect.That(t, json.Unmarshal(b, new(config.Config)) == nil, "%v", json.Unmarshal(b, new(config.Config)))
+	if err != nil || len(b) > 10000 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if err := json.Unmarshal(b, new(config.Config)); err != nil {
+		t.Error(err)
+	}
 	visits := 0
 	if err := config.Walk(deep, func(string, any) error { visits++; return nil }); err != nil || visits != 50 {
 		t.Errorf("%d visits, %v", visits, err)
@@ -329,9 +340,9 @@ func TestDeepNesting(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	err := json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), new(config.Config))
-	expect.That(t, err != nil && strings.Contains(err.Error(), "an older version of fedkit wrote it: compute"),
-		"a text was read, error %v", err)
+	if err := json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), new(config.Config)); err == nil || !strings.Contains(err.Error(), "an older version of fedkit wrote it: compute") {
+		t.Errorf("a text was read, error %v", err)
+	}
 	for _, c := range []struct {
 		was, is any
 		want    []string
@@ -356,8 +367,9 @@ func TestDiff(t *testing.T) {
 		{anything{F: named}, anything{F: closure()}, []string{"F: func, was config_test.named"}},
 		{anything{Map: map[string]any{"a": 1}}, anything{Map: map[string]any{"a": 1, "b": 2}}, []string{"Map.b: int(2), was not set"}},
 	} {
-		got := config.Diff(config.Of(c.was), config.Of(c.is))
-		expect.That(t, slices.Equal(got, c.want), "from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
+		if got := config.Diff(config.Of(c.was), config.Of(c.is)); !slices.Equal(got, c.want) {
+			t.Errorf("from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
+		}
 	}
 }
 
@@ -386,7 +398,9 @@ func TestClosuresWithNames(t *testing.T) {
 	if got := config.Of(rule{"mine", closure()}); got.Unnamed() != nil || got.String() != "config_test.rule{By: mine, Name: \"mine\"}" {
 		t.Error(got, got.Unnamed())
 	}
-	expect.That(t, slices.Equal(config.Of(rule{"", closure()}).Unnamed(), []string{"By"}), "%v", config.Of(rule{"", closure()}).Unnamed())
+	if got := config.Of(rule{"", closure()}).Unnamed(); !slices.Equal(got, []string{"By"}) {
+		t.Error(got)
+	}
 }
 
 func TestWalk(t *testing.T) {
@@ -413,7 +427,9 @@ func TestWalk(t *testing.T) {
 			got = append(got, path+" "+strings.NewReplacer("config_test.", "", "time.", "", "big.", "").Replace(fmt.Sprintf("%T", part)))
 			return nil
 		})
-		expect.That(t, strings.Join(got, "; ") == c.want && err == nil, "%T: %s, %v; want %s", c.value, strings.Join(got, "; "), err, c.want)
+		if s := strings.Join(got, "; "); s != c.want || err != nil {
+			t.Errorf("%T: %s, %v; want %s", c.value, s, err, c.want)
+		}
 	}
 	stop, n := errors.New("stop"), 0
 	err := config.Walk(&FedAvg{Selector: Softmax{}}, func(path string, _ any) error {
@@ -422,7 +438,9 @@ func TestWalk(t *testing.T) {
 		}
 		return nil
 	})
-	expect.That(t, err == stop && n == 2, "%v after %d visits", err, n)
+	if err != stop || n != 2 {
+		t.Errorf("%v after %d visits", err, n)
+	}
 }
 
 // Whatever a file holds, reading it does not panic, and what is read is written as the same again.
@@ -444,9 +462,12 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		b := expect.Value(json.Marshal(&c))(t)
-		err := again.UnmarshalJSON(b)
-		expect.That(t, err == nil && reflect.DeepEqual(c, again) && c.String() == again.String(), "%s came back as %s, %v", &c, &again, err)
-		expect.That(t, (config.Diff(base, &c) == nil) == reflect.DeepEqual(base, &c), "%s differs from %s by %q", &c, base, config.Diff(base, &c))
+		if err := again.UnmarshalJSON(b); err != nil || !reflect.DeepEqual(c, again) || c.String() != again.String() {
+			t.Errorf("%s came back as %s, %v", &c, &again, err)
+		}
+		if (config.Diff(base, &c) == nil) != reflect.DeepEqual(base, &c) {
+			t.Errorf("%s differs from %s by %q", &c, base, config.Diff(base, &c))
+		}
 		c.Unnamed()
 		config.Diff(&c, base)
 	})
@@ -464,13 +485,19 @@ func second() any {
 
 // Types of one name, declared in two functions, are told apart by what they consist of.
 func TestTypes(t *testing.T) {
-	expect.That(t, config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) == "", "types of fedkit count")
-	expect.That(t, config.Of(first()).String() == config.Of(second()).String() && config.Types(first()) != config.Types(second()),
-		"%s, %s: %s, %s", config.Of(first()), config.Of(second()), config.Types(first()), config.Types(second()))
-	a := config.Types(first())
-	expect.That(t, a != "" && a == config.Types([]any{first()}[0]) && a != config.Types([]any{first(), 1i, second()}), "%v", a)
+	if config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) != "" {
+		t.Error("types of fedkit count")
+	}
+	if a, b := config.Of(first()), config.Of(second()); a.String() != b.String() || config.Types(first()) == config.Types(second()) {
+		t.Errorf("%s, %s: %s, %s", a, b, config.Types(first()), config.Types(second()))
+	}
+	if a := config.Types(first()); a == "" || a != config.Types([]any{first()}[0]) || a == config.Types([]any{first(), 1i, second()}) {
+		t.Error(a)
+	}
 	inside := func(v any) string { return config.Types(struct{ hidden any }{v}) }
-	expect.That(t, inside(first()) != inside(second()), "what an unexported field holds does not count")
+	if inside(first()) == inside(second()) {
+		t.Error("what an unexported field holds does not count")
+	}
 	loop := &looped{}
 	loop.Of = loop
 	config.Types(loop) // ends

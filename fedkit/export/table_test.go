@@ -117,7 +117,9 @@ func TestRows(t *testing.T) {
 		"0 test_loss 1", "0 test_accuracy 1", "0 test_examples 1", "1 test_loss +Inf", "1 test_accuracy 0", "1 test_examples 3",
 		"0 cluster 0", "1 cluster 1",
 	}
-	expect.That(t, slices.Equal(got, want), "%q\nwant %q", got, want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
 }
 
 // Bytes on links other than the server's are rows of runs that have them.
@@ -129,8 +131,9 @@ func TestRowsOfLinks(t *testing.T) {
 			got = append(got, strings.Join(r[1:], " "))
 		}
 	}
-	want := []string{"-1 bytes_client_to_edge 40", "-1 bytes_edge_to_cloud 8"}
-	expect.That(t, slices.Equal(got, want), "%q, want %q", got, want)
+	if want := []string{"-1 bytes_client_to_edge 40", "-1 bytes_edge_to_cloud 8"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // Times of the simulated clock are rows of runs that have one.
@@ -149,9 +152,13 @@ func TestRowsOfAClock(t *testing.T) {
 		"1 -1 clock 7.5", "1 1 train_staleness 2", "1 1 train_received 1", "1 1 train_finished 4", "1 1 train_arrived 6", "2 -1 clock 9",
 		"2 2 missed_begin 7.5", "2 2 missed_end 8", "2 2 missed_lost 1", "2 0 missed_begin 7.5", "2 0 missed_end 30", "2 0 missed_lost 0",
 	}
-	expect.That(t, slices.Equal(got, want), "%q\nwant %q", got, want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
 	for _, r := range rows(t, "a", made()) {
-		expect.That(t, r[2] != "clock" && !strings.HasPrefix(r[2], "missed") && r[2] != "train_begin", "without a clock: %v", r)
+		if r[2] == "clock" || strings.HasPrefix(r[2], "missed") || r[2] == "train_begin" {
+			t.Errorf("without a clock: %v", r)
+		}
 	}
 }
 
@@ -162,16 +169,24 @@ func TestTableFile(t *testing.T) {
 		expect.OK(t, export.Table(filepath.Join(dir, name), "a,\"b\"", made()))
 		files[i] = expect.Value(os.ReadFile(filepath.Join(dir, name)))(t)
 	}
-	expect.That(t, bytes.Equal(files[0], files[1]), "the same history gave other bytes")
-	z, err := gzip.NewReader(bytes.NewReader(files[0]))
-	expect.That(t, err == nil && z.Comment == "fedkit table 1", "gzip comment %q, %v", z.Comment, err)
-	b := expect.Value(io.ReadAll(z))(t)
-	expect.That(t, strings.HasPrefix(string(b), "run,round,client,metric,value\n\"a,\"\"b\"\"\",1,-1,seconds,0.25\n"), "%s", b)
-	for _, err := range []error{export.Table(filepath.Join(dir, "t.csv"), "a", made()), export.Table(filepath.Join(dir, "t.csv.gz"), "a", nil)} {
-		expect.That(t, errors.Is(err, fedkit.ErrInvalid), "error %v", err)
+	if !bytes.Equal(files[0], files[1]) {
+		t.Error("the same history gave other bytes")
 	}
-	left, err := os.ReadDir(dir)
-	expect.That(t, err == nil && len(left) == 1, "what was refused left %v, %v", left, err)
+	z, err := gzip.NewReader(bytes.NewReader(files[0]))
+	if err != nil || z.Comment != "fedkit table 1" {
+		t.Errorf("gzip comment %q, %v", z.Comment, err)
+	}
+	if b := expect.Value(io.ReadAll(z))(t); !strings.HasPrefix(string(b), "run,round,client,metric,value\n\"a,\"\"b\"\"\",1,-1,seconds,0.25\n") {
+		t.Errorf("%s", b)
+	}
+	for _, err := range []error{export.Table(filepath.Join(dir, "t.csv"), "a", made()), export.Table(filepath.Join(dir, "t.csv.gz"), "a", nil)} {
+		if !errors.Is(err, fedkit.ErrInvalid) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("what was refused left %v, %v", left, err)
+	}
 }
 
 // improving is a history whose accuracy, √t/(√t + 1), is evaluated every second round.
@@ -220,8 +235,9 @@ t.run = t.run.str.removeprefix("'")
 b = t[t.run == "=b"].set_index(["metric", "client"]).value
 print(b["test_loss"].tolist(), b["note_ρ"].isna().all())
 `, dir).CombinedOutput()
-	want := curve(h, 12) + "\n['int64', 'int64', 'float64'] [\"'=b\", 'a']\n[1.0, inf] True\n"
-	expect.That(t, err == nil && string(got) == want, "%v: %s\nwant\n%s", err, got, want)
+	if want := curve(h, 12) + "\n['int64', 'int64', 'float64'] [\"'=b\", 'a']\n[1.0, inf] True\n"; err != nil || string(got) != want {
+		t.Errorf("%v: %s\nwant\n%s", err, got, want)
+	}
 }
 
 // The long table of a regression has R², RMSE and MAE, and no accuracy.
@@ -237,5 +253,7 @@ func TestTableOfRegression(t *testing.T) {
 			t.Errorf("%v", all)
 		}
 	}
-	expect.That(t, all["spread_median"] == 0.5 && all["note_accuracy"] == 3, "%v", all)
+	if all["spread_median"] != 0.5 || all["note_accuracy"] != 3 {
+		t.Errorf("%v", all)
+	}
 }

@@ -90,14 +90,19 @@ func TestHistoryComesBack(t *testing.T) {
 	h.Rounds[2] = Record{Round: 3, Notes: map[string]Float{"x": Float(math.Inf(1))}, Clusters: make([]int, 300), Personal: true}
 	path, _ := fileOf(t, h)
 	back := expect.Value(Load(path))(t)
-	expect.That(t, reflect.DeepEqual(h, back), "%+v\nwant %+v", back.Rounds[1:], h.Rounds[1:])
+	if !reflect.DeepEqual(h, back) {
+		t.Errorf("%+v\nwant %+v", back.Rounds[1:], h.Rounds[1:])
+	}
 	light := expect.Value(LoadLight(path))(t)
 	for i := range h.Rounds {
 		a, b := &h.Rounds[i], &light.Rounds[i]
-		expect.That(t, b.Results == nil && b.Scores == nil && b.Clusters == nil && reflect.DeepEqual(a.summary(), b.summary()) && a.Seconds == b.Seconds && reflect.DeepEqual(a.Global, b.Global),
-			"read light, round %d is %+v", i+1, b)
+		if b.Results != nil || b.Scores != nil || b.Clusters != nil || !reflect.DeepEqual(a.summary(), b.summary()) || a.Seconds != b.Seconds || !reflect.DeepEqual(a.Global, b.Global) {
+			t.Errorf("read light, round %d is %+v", i+1, b)
+		}
 	}
-	expect.That(t, light.String() == h.String(), "read light:\n%s\nwant\n%s", light.String(), h.String())
+	if got, want := light.String(), h.String(); got != want {
+		t.Errorf("read light:\n%s\nwant\n%s", got, want)
+	}
 }
 
 // A file is read as far as it goes; what was altered in it is found.
@@ -111,23 +116,25 @@ func TestHistoriesThatAreCutOrAltered(t *testing.T) {
 	}
 	for n := range file {
 		rounds := bytes.Count(file[:n], []byte("\n")) - 1
-		back, err := try(file[:n])
-		expect.That(t, rounds < 0 == (err != nil) && (err != nil || len(back.Rounds) == rounds && back.Stopped),
-			"of %d bytes: %v, error %v", n, back, err)
+		if back, err := try(file[:n]); rounds < 0 != (err != nil) || err == nil && (len(back.Rounds) != rounds || !back.Stopped) {
+			t.Errorf("of %d bytes: %v, error %v", n, back, err)
+		}
 	}
 	for i := range file[:len(file)-1] {
 		b := bytes.Clone(file)
 		b[i] ^= 1
-		back, err := Parse(b, false)
-		expect.That(t, err != nil, "with another byte %d: %v", i, back) // the checksum is over what is packed, too
+		if back, err := Parse(b, false); err == nil { // the checksum is over what is packed, too
+			t.Errorf("with another byte %d: %v", i, back)
+		}
 	}
 	for name, order := range map[string][]int{"removed": {0, 2, 3}, "doubled": {0, 1, 1, 2, 3}, "swapped": {0, 2, 1, 3}, "after the end": {0, 1, 2, 3, 3}} {
 		var b []byte
 		for _, i := range order {
 			b = append(b, lines[i]...)
 		}
-		back, err := try(b)
-		expect.That(t, err != nil && strings.Contains(err.Error(), "line "), "lines %s: %v, error %v", name, back, err)
+		if back, err := try(b); err == nil || !strings.Contains(err.Error(), "line ") {
+			t.Errorf("lines %s: %v, error %v", name, back, err)
+		}
 	}
 }
 
@@ -178,9 +185,9 @@ func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "h")
 		expect.OK(t, os.WriteFile(path, seal(text), 0o600))
-		h, err := Load(path)
-		expect.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), path) && len(err.Error()) <= 1500,
-			"%.500s\nis read as %v, error %v\nwant %s", text, h, err, want)
+		if h, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || len(err.Error()) > 1500 {
+			t.Errorf("%.500s\nis read as %v, error %v\nwant %s", text, h, err, want)
+		}
 	}
 }
 

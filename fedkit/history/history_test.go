@@ -26,25 +26,41 @@ func TestHistorySaveLoad(t *testing.T) {
 	h := sample()
 	expect.OK(t, h.Save(path))
 	back := expect.Value(Load(path))(t)
-	expect.That(t, math.IsNaN(float64(back.Rounds[0].Results[0].Loss)), "NaN came back as %v", back.Rounds[0].Results[0].Loss)
-	all, err := LoadAll(filepath.Join(filepath.Dir(path), "*.json"))
-	expect.That(t, err == nil && len(all) == 1, "LoadAll: %d histories, %v", len(all), err)
+	if !math.IsNaN(float64(back.Rounds[0].Results[0].Loss)) {
+		t.Errorf("NaN came back as %v", back.Rounds[0].Results[0].Loss)
+	}
+	if all, err := LoadAll(filepath.Join(filepath.Dir(path), "*.json")); err != nil || len(all) != 1 {
+		t.Errorf("LoadAll: %d histories, %v", len(all), err)
+	}
 	if _, err := LoadAll(filepath.Join(filepath.Dir(path), "*.none")); err == nil {
 		t.Error("LoadAll of nothing gives no error")
 	}
 	left, err := os.ReadDir(filepath.Dir(path))
-	expect.That(t, err == nil && len(left) == 1, "%d files beside the history, %v", len(left)-1, err)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d files beside the history, %v", len(left)-1, err)
+	}
 }
 
 func TestHistoryFigures(t *testing.T) {
 	h := sample()
-	expect.That(t, h.Accuracy() == 0.9, "Accuracy %v, want 0.9", h.Accuracy())
-	m := h.Last().Mean()
-	expect.That(t, math.Abs(float64(m.Accuracy)-3.5/4) <= 1e-12 && m.Examples == 4, "Mean %+v, want accuracy 0.875 on 4 examples", m)
-	expect.That(t, h.RoundsTo(0.9) == 2, "RoundsTo(0.9) = %d, want 2", h.RoundsTo(0.9))
-	expect.That(t, h.RoundsTo(0.91) == 0, "RoundsTo(0.91) = %d, want 0", h.RoundsTo(0.91))
-	expect.That(t, h.Seconds() == 0.75, "Seconds %v, want 0.75", h.Seconds())
-	expect.That(t, math.IsNaN((&History{}).Accuracy()), "Accuracy of nothing: %v", (&History{}).Accuracy())
+	if a := h.Accuracy(); a != 0.9 {
+		t.Errorf("Accuracy %v, want 0.9", a)
+	}
+	if m := h.Last().Mean(); math.Abs(float64(m.Accuracy)-3.5/4) > 1e-12 || m.Examples != 4 {
+		t.Errorf("Mean %+v, want accuracy 0.875 on 4 examples", m)
+	}
+	if r := h.RoundsTo(0.9); r != 2 {
+		t.Errorf("RoundsTo(0.9) = %d, want 2", r)
+	}
+	if r := h.RoundsTo(0.91); r != 0 {
+		t.Errorf("RoundsTo(0.91) = %d, want 0", r)
+	}
+	if s := h.Seconds(); s != 0.75 {
+		t.Errorf("Seconds %v, want 0.75", s)
+	}
+	if a := (&History{}).Accuracy(); !math.IsNaN(a) {
+		t.Errorf("Accuracy of nothing: %v", a)
+	}
 }
 
 func TestHistoryTable(t *testing.T) {
@@ -54,7 +70,9 @@ func TestHistoryTable(t *testing.T) {
       2        2      8      1.5000     0.5000   90.00 %       87.50 %  80 B     5 GB  250 ms
 `
 	got := sample().String()
-	expect.That(t, strings.Join(strings.Fields(got), " ") == strings.Join(strings.Fields(want), " "), "got\n%s\nwant\n%s", got, want)
+	if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
 
 // Numbers below each other have one unit and number of decimals, a true minus and no negative zero.
@@ -65,7 +83,9 @@ func TestHistoryNumbers(t *testing.T) {
 	}}
 	got := strings.Join(strings.Fields(h.String()), " ")
 	for _, want := range []string{" 0.0000 0.00 % ", " 0.90 MB 2 kB 0 ms 99.1 s ", " −1.5000 0.00 % ", " 1.50 MB 3 kB 0 ms 1234.5 s"} {
-		expect.That(t, strings.Contains(got, want), "%q has no %q", got, want)
+		if !strings.Contains(got, want) {
+			t.Errorf("%q has no %q", got, want)
+		}
 	}
 }
 
@@ -77,9 +97,9 @@ func TestLoadRefuses(t *testing.T) {
 	} {
 		path := filepath.Join(dir, "h")
 		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		h, err := Load(path)
-		expect.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), path),
-			"%s is read as %+v, error %v\nwant %s", text, h, err, want)
+		if h, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s is read as %+v, error %v\nwant %s", text, h, err, want)
+		}
 	}
 	if _, err := Load(filepath.Join(dir, "missing")); err == nil {
 		t.Error("a missing file was accepted")

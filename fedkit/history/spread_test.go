@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"testing"
 )
@@ -9,7 +8,9 @@ import (
 // The quartiles are those of numpy.quantile(a, [0.25, 0.5, 0.75]).
 func TestSpread(t *testing.T) {
 	r := Record{Scores: []Score{{Accuracy: 0.5}}}
-	expect.That(t, r.Spread() == nil, "without an example: %+v", r.Spread())
+	if s := r.Spread(); s != nil {
+		t.Errorf("without an example: %+v", s)
+	}
 	for i := range 11 {
 		r.Scores = append(r.Scores, Score{Accuracy: Float(1+(i*i*7)%11) / 16, Examples: 1 + i})
 	}

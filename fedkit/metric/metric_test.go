@@ -33,8 +33,9 @@ func TestMetricsThatDoNotFit(t *testing.T) {
 		"Recall.Class = -1: must be at least 0":                                       {nil, metric.Recall{Class: -1}},
 		"a metric without a function: must be made with one":                          {labels, metric.Func("none", nil)},
 	} {
-		err := fedkit.Check(c.m, c.fed, 0)
-		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
+		if err := fedkit.Check(c.m, c.fed, 0); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -47,12 +48,14 @@ func TestUndefined(t *testing.T) {
 		"no outputs":   {Labels: []int32{1}},
 	} {
 		for _, m := range append(metric.PerClass(2), metric.MacroF1{}, metric.ExpectedCalibrationError{}, metric.TokenAccuracy{}) {
-			expect.That(t, math.IsNaN(m.Measure(p)) && m.(fedkit.WeightedMetric).Weight(p) == 0,
-				"%s of %s = %v of %v, want NaN of 0", m, name, m.Measure(p), m.(fedkit.WeightedMetric).Weight(p))
+			if v, n := m.Measure(p), m.(fedkit.WeightedMetric).Weight(p); !math.IsNaN(v) || n != 0 {
+				t.Errorf("%s of %s = %v of %v, want NaN of 0", m, name, v, n)
+			}
 		}
 	}
-	v := (metric.ExpectedCalibrationError{}).Measure(&fedkit.Predictions{Outputs: [][]float32{{1, nan}}, Labels: []int32{0}})
-	expect.That(t, math.IsNaN(v), "ECE of NaN = %v", v)
+	if v := (metric.ExpectedCalibrationError{}).Measure(&fedkit.Predictions{Outputs: [][]float32{{1, nan}}, Labels: []int32{0}}); !math.IsNaN(v) {
+		t.Errorf("ECE of NaN = %v", v)
+	}
 }
 
 // Entries without a label count neither in a value nor in its weight.
@@ -61,8 +64,9 @@ func TestEntriesWithoutLabels(t *testing.T) {
 	for m, want := range map[fedkit.WeightedMetric][2]float64{
 		metric.TokenAccuracy{}: {2. / 3, 3}, metric.MacroF1{}: {2. / 3, 3}, metric.Recall{Class: 1}: {1. / 2, 2}, metric.Recall{Class: 0}: {1, 1},
 	} {
-		expect.That(t, math.Abs(m.Measure(p)-want[0]) <= 1e-12 && m.Weight(p) == want[1],
-			"%s is %v of %v, want %v", m, m.Measure(p), m.Weight(p), want)
+		if v, n := m.Measure(p), m.Weight(p); math.Abs(v-want[0]) > 1e-12 || n != want[1] {
+			t.Errorf("%s is %v of %v, want %v", m, v, n, want)
+		}
 	}
 }
 
@@ -72,6 +76,8 @@ func TestNames(t *testing.T) {
 		"macro F1": metric.MacroF1{}, "token accuracy": metric.TokenAccuracy{}, "recall of class 3": metric.Recall{Class: 3}, "top": metric.Func("top", nil),
 		"ECE": metric.ExpectedCalibrationError{Bins: 15}, "ECE, 10 bins": metric.ExpectedCalibrationError{Bins: 10},
 	} {
-		expect.That(t, m.String() == want, "name %q, want %q", m, want)
+		if m.String() != want {
+			t.Errorf("name %q, want %q", m, want)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package notebook
 import (
 	"bufio"
 	"errors"
-	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,7 +39,9 @@ func TestText(t *testing.T) {
 		"&strings.Reader{…}": new(strings.Reader),
 		"&nil":               new(*int),
 	} {
-		expect.That(t, Text(v) == want, "got %s, expected %s", Text(v), want)
+		if got := Text(v); got != want {
+			t.Errorf("got %s, expected %s", got, want)
+		}
 	}
 }
 
@@ -48,7 +49,9 @@ func TestText(t *testing.T) {
 func TestTextEnds(t *testing.T) {
 	loop := []any{1, nil}
 	loop[1] = loop
-	expect.That(t, len(Text(loop)) <= 100, "%v", Text(loop))
+	if got := Text(loop); len(got) > 100 {
+		t.Error(got)
+	}
 }
 
 func TestValues(t *testing.T) {
@@ -60,7 +63,9 @@ func TestValues(t *testing.T) {
 		{nil, nil},
 		{[]any{1, true}, []any{1, true}},
 	} {
-		expect.That(t, reflect.DeepEqual(Values(c.given...), c.want), "%v: got %v, expected %v", c.given, Values(c.given...), c.want)
+		if got := Values(c.given...); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v: got %v, expected %v", c.given, got, c.want)
+		}
 	}
 	defer func() {
 		if p := recover(); fmt.Sprint(p) != "no" {
@@ -83,7 +88,9 @@ func TestReport(t *testing.T) {
 		{errors.New("round 1: panic: no\n\tmain.(*Mine).Round main.go:22"), at, "error: round 1: panic: no\n\tmain.(*Mine).Round /tmp/gonb_1/main.go:22\n"},
 		{"alone", nil, "panic: alone\n"},
 	} {
-		expect.That(t, report(c.p, c.at) == c.want, "got %q, expected %q", report(c.p, c.at), c.want)
+		if got := report(c.p, c.at); got != c.want {
+			t.Errorf("got %q, expected %q", got, c.want)
+		}
 	}
 }
 
@@ -96,8 +103,9 @@ func TestGuard(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGuard$")
 	cmd.Env = append(os.Environ(), "FEDKIT_TEST_GUARD=1")
 	out, err := cmd.CombinedOutput()
-	expect.That(t, cmd.ProcessState.ExitCode() == 2 && strings.HasSuffix(string(out), "panic: runtime error: index out of range [1] with length 0\n"),
-		"%v: %s", err, out)
+	if cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(string(out), "panic: runtime error: index out of range [1] with length 0\n") {
+		t.Errorf("%v: %s", err, out)
+	}
 }
 
 // A cell ends with the kernel that started it: here a process that starts another and exits once that has begun.
@@ -115,7 +123,9 @@ func TestBegin(t *testing.T) {
 		if err == nil {
 			err = cell.Start()
 		}
-		expect.OK(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		line, err := bufio.NewReader(out).ReadString('\n')
 		fmt.Print(line, err)
 		os.Exit(0)
@@ -127,5 +137,7 @@ func TestBegin(t *testing.T) {
 		os.Exit(0)
 	}
 	out, err := again("kernel").CombinedOutput() // returns when the cell has closed its end, too
-	expect.That(t, err == nil && string(out) == "begun\n<nil>", "%v: %s", err, out)
+	if err != nil || string(out) != "begun\n<nil>" {
+		t.Errorf("%v: %s", err, out)
+	}
 }

@@ -38,11 +38,16 @@ func TestAgreement(t *testing.T) {
 		"purity":   {Over(compare.Purity, a, b, c), []float64{0.3, 0.7}},
 		"clusters": {Over(compare.Clusters, a, b, c), []float64{1, 2, 3}},
 	} {
-		expect.Must(t, want.f.Err() == nil, "%v %v", name, want.f.Err())
+		if err := want.f.Err(); err != nil {
+			t.Fatal(name, err)
+		}
 		s := want.f.Series
-		expect.That(t, want.f.Name == name && len(s) == 4 && s[0].Name == "IFCA" && near(s[0].Y, want.y) && s[0].Lo == nil && len(s[1].X) == 3 && s[2].Thin && len(s[3].X) == 3,
-			"%s: %+v", name, s)
-		expect.That(t, strings.HasPrefix(want.f.Note, "line: mean of 2 runs; thin lines: single runs; "), "note %q", want.f.Note)
+		if want.f.Name != name || len(s) != 4 || s[0].Name != "IFCA" || !near(s[0].Y, want.y) || s[0].Lo != nil || len(s[1].X) != 3 || !s[2].Thin || len(s[3].X) != 3 {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if !strings.HasPrefix(want.f.Note, "line: mean of 2 runs; thin lines: single runs; ") {
+			t.Errorf("note %q", want.f.Note)
+		}
 	}
 	five := func(low, high float64) (h []*fedkit.History) { // of the five runs, one is high in round 1 and low in round 2
 		for seed := range uint64(5) {
@@ -69,8 +74,10 @@ func TestClusterDistances(t *testing.T) {
 	f := ClusterDistances(grouped("CFL", 0, []float64{0, 0, 0}, nil, []fedkit.Float{2}, []fedkit.Float{1, 3, 4}))
 	expect.OK(t, f.Err())
 	s := byName(f)
-	expect.That(t, len(s) == 3 && near(s["0 and 1"].Y, []float64{2, 1}) && near(s["0 and 1"].X, []float64{2, 3}) && near(s["0 and 2"].Y, []float64{3}) && near(s["1 and 2"].Y, []float64{4}),
-		"%+v", f.Series)
+	if len(s) != 3 || !near(s["0 and 1"].Y, []float64{2, 1}) || !near(s["0 and 1"].X, []float64{2, 3}) ||
+		!near(s["0 and 2"].Y, []float64{3}) || !near(s["1 and 2"].Y, []float64{4}) {
+		t.Errorf("%+v", f.Series)
+	}
 	var many []fedkit.Float
 	for i := range 15 {
 		many = append(many, fedkit.Float(i+1))
@@ -78,8 +85,10 @@ func TestClusterDistances(t *testing.T) {
 	f = ClusterDistances(grouped("IFCA", 0, []float64{0, 0}, many, many))
 	expect.OK(t, f.Err())
 	s = byName(f)
-	expect.That(t, len(s) == 3 && near(s["farthest pair"].Y, []float64{15, 15}) && near(s["mean of all pairs"].Y, []float64{8, 8}) && near(s["nearest pair"].Y, []float64{1, 1}) && f.Note == "15 pairs of clusters",
-		"%+v, note %q", f.Series, f.Note)
+	if len(s) != 3 || !near(s["farthest pair"].Y, []float64{15, 15}) || !near(s["mean of all pairs"].Y, []float64{8, 8}) ||
+		!near(s["nearest pair"].Y, []float64{1, 1}) || f.Note != "15 pairs of clusters" {
+		t.Errorf("%+v, note %q", f.Series, f.Note)
+	}
 	charttest.Golden(t, "cluster-distances", f)
 }
 
@@ -96,6 +105,7 @@ func TestAgreementRefusals(t *testing.T) {
 	} {
 		expect.Error(t, says)(f.Err())
 	}
-	err := Over(compare.Clusters, grouped("x", 0, []float64{nan})).Err()
-	expect.That(t, err == nil, "%v %v", "the number of clusters needs no true groups:", err)
+	if err := Over(compare.Clusters, grouped("x", 0, []float64{nan})).Err(); err != nil {
+		t.Error("the number of clusters needs no true groups:", err)
+	}
 }

@@ -134,10 +134,13 @@ func TestAxesOfAccuracyEndAt100(t *testing.T) {
 	run := scored(historyOf("LocalOnly", 0.9), 0, []float64{0, 1, 1, 1}, []int{1, 1, 1, 1})
 	row := Facets(ClientAccuracy, Panel{Name: "a", Runs: []*fedkit.History{run}}, Panel{Name: "b", Runs: []*fedkit.History{run}})
 	all := axes(t, "test accuracy of the client", row)
-	expect.That(t, len(all) != 0 && !slices.ContainsFunc(all, func(ends []float64) bool { return ends[0] != 0 || ends[1] != 1 }),
-		"the axes are %v", all)
+	if len(all) == 0 || slices.ContainsFunc(all, func(ends []float64) bool { return ends[0] != 0 || ends[1] != 1 }) {
+		t.Errorf("the axes are %v", all)
+	}
 	for _, s := range row[0].Series {
-		expect.That(t, s.Mark != chart.Cells || slices.Max(s.X2) <= 1 && s.X2[0]-s.X[0] >= 0.004, "a bar from %v to %v", s.X, s.X2)
+		if s.Mark == chart.Cells && (slices.Max(s.X2) > 1 || s.X2[0]-s.X[0] < 0.004) {
+			t.Errorf("a bar from %v to %v", s.X, s.X2)
+		}
 	}
 }
 
@@ -145,7 +148,9 @@ func TestAxesOfAccuracyEndAt100(t *testing.T) {
 func TestPanelsShareBounds(t *testing.T) {
 	row := Facets(over(compare.ARI), Panel{Name: "a", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{-0.3, 1})}}, Panel{Name: "b", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{0.5, 1})}})
 	for _, ends := range axes(t, "adjusted Rand index", row) {
-		expect.That(t, ends[0] == -0.3 && ends[1] == 1, "an axis over %v", ends)
+		if ends[0] != -0.3 || ends[1] != 1 {
+			t.Errorf("an axis over %v", ends)
+		}
 	}
 }
 
@@ -154,8 +159,9 @@ func TestPersonalCurvesKeepTheirColor(t *testing.T) {
 	of := func(f *chart.Figure) (names []string) {
 		return each(f.Series, func(s chart.Series) string { return s.Of })
 	}
-	got := of(Accuracy(personal("FedPRISM"), ordinary("FedAvg")))
-	expect.That(t, slices.Equal(got, []string{"FedPRISM", "FedPRISM", ""}), "the lines are of %q", got)
+	if got := of(Accuracy(personal("FedPRISM"), ordinary("FedAvg"))); !slices.Equal(got, []string{"FedPRISM", "FedPRISM", ""}) {
+		t.Errorf("the lines are of %q", got)
+	}
 }
 
 // Maps that are drawn beside each other have one scale.
@@ -169,8 +175,10 @@ func TestHeatBeside(t *testing.T) {
 	a, b := Heat(low, Drift, low, high), Heat(high, Drift, low, high)
 	expect.OK(t, errors.Join(a.Err(), b.Err()))
 	least, most := slices.Min(a.Series[0].Values), slices.Max(b.Series[0].Values)
-	c := a.Series[0].Covers
-	expect.That(t, near(c, []float64{least, most}) && slices.Equal(c, b.Series[0].Covers) && a.Series[0].Of == "drift",
-		"the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)
-	expect.That(t, Heat(low, Drift, low, nil).Err() != nil, "a nil history beside")
+	if c := a.Series[0].Covers; !near(c, []float64{least, most}) || !slices.Equal(c, b.Series[0].Covers) || a.Series[0].Of != "drift" {
+		t.Errorf("the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)
+	}
+	if Heat(low, Drift, low, nil).Err() == nil {
+		t.Error("a nil history beside")
+	}
 }

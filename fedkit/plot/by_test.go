@@ -27,10 +27,13 @@ func TestBy(t *testing.T) {
 	f := By("η", compare.Accuracy, runs...)
 	expect.OK(t, f.Err())
 	s := byName(f)
-	expect.That(t, len(f.Series) == 3 && near(f.Series[0].X, []float64{0.01, 0.1}) && near(f.Series[0].Y, []float64{0.4, 0.6}) && f.Series[0].Hi == nil && near(s["B"].X, []float64{1}) && near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) && f.Series[2].Thin && f.Series[2].Mark == chart.Dots,
-		"%+v", f.Series)
-	expect.That(t, f.X.Log && f.X.Title == "η" && f.Title == "accuracy by η" && f.Y.Title == "accuracy of the global model" && strings.Contains(f.Note, "line: mean of 1 to 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)"),
-		"%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
+	if len(f.Series) != 3 || !near(f.Series[0].X, []float64{0.01, 0.1}) || !near(f.Series[0].Y, []float64{0.4, 0.6}) || f.Series[0].Hi != nil || !near(s["B"].X, []float64{1}) ||
+		!near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) || !f.Series[2].Thin || f.Series[2].Mark != chart.Dots {
+		t.Errorf("%+v", f.Series)
+	}
+	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "line: mean of 1 to 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)") {
+		t.Errorf("%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
+	}
 	charttest.Spec(t, f)
 	for says, f := range map[string]*chart.Figure{
 		"no history given": By("η", compare.Accuracy), "history 1 is nil": By("η", compare.Accuracy, nil),
@@ -46,12 +49,13 @@ func TestOver(t *testing.T) {
 	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
 	f := Over(steps, historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1, 0.2)))
 	expect.OK(t, f.Err())
-	s := f.Series[0]
-	expect.That(t, near(s.X, []float64{2}) && near(s.Y, []float64{20}) && f.Title == "steps" && f.Y.Title == "steps", "%+v", f)
+	if s := f.Series[0]; !near(s.X, []float64{2}) || !near(s.Y, []float64{20}) || f.Title != "steps" || f.Y.Title != "steps" {
+		t.Errorf("%+v", f)
+	}
 	if f := Over(compare.Sent, historyOf("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
 		t.Errorf("%+v", f)
 	}
-	err := Over(compare.RoundsTo(0.5), historyOf("A", 0.1)).Err()
-	expect.That(t, err != nil && err.Error() == `plot: rounds to 50 %: quantity "rounds to 50 %" has no values by round (Quantity.ByRound)`,
-		"%v", err)
+	if err := Over(compare.RoundsTo(0.5), historyOf("A", 0.1)).Err(); err == nil || err.Error() != `plot: rounds to 50 %: quantity "rounds to 50 %" has no values by round (Quantity.ByRound)` {
+		t.Error(err)
+	}
 }

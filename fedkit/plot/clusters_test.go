@@ -23,12 +23,20 @@ func assignments(rounds ...[]int) *fedkit.History {
 func TestClustersKeepTheirColors(t *testing.T) {
 	f := Clusters(assignments([]int{0, 0, 1, 1}, []int{1, 1, 0, 0}, []int{2, -1, 0, 0}, []int{1, 1, 1, 0}))
 	expect.OK(t, f.Err())
-	expect.Must(t, len(f.Series) == 2 && f.Series[0].Name == "cluster 0" && f.Series[1].Name == "cluster 1", "%+v", f.Series)
+	if len(f.Series) != 2 || f.Series[0].Name != "cluster 0" || f.Series[1].Name != "cluster 1" {
+		t.Fatalf("%+v", f.Series)
+	}
 	// Clients 0 and 1 stay, though 1 is without a cluster for a round; client 2 changes to them in round 4.
 	a, b := f.Series[0], f.Series[1]
-	expect.That(t, slices.Equal(a.X, []float64{0.5, 0.5, 3.5, 3.5}), "cluster 0 from %v, want %v", a.X, []float64{0.5, 0.5, 3.5, 3.5})
-	expect.That(t, slices.Equal(a.X2, []float64{4.5, 2.5, 4.5, 4.5}), "cluster 0 to %v, want %v", a.X2, []float64{4.5, 2.5, 4.5, 4.5})
-	expect.That(t, slices.Equal(b.X, []float64{0.5, 0.5}) && slices.Equal(b.X2, []float64{3.5, 4.5}), "cluster 1 from %v to %v", b.X, b.X2)
+	if want := []float64{0.5, 0.5, 3.5, 3.5}; !slices.Equal(a.X, want) {
+		t.Errorf("cluster 0 from %v, want %v", a.X, want)
+	}
+	if want := []float64{4.5, 2.5, 4.5, 4.5}; !slices.Equal(a.X2, want) {
+		t.Errorf("cluster 0 to %v, want %v", a.X2, want)
+	}
+	if !slices.Equal(b.X, []float64{0.5, 0.5}) || !slices.Equal(b.X2, []float64{3.5, 4.5}) {
+		t.Errorf("cluster 1 from %v to %v", b.X, b.X2)
+	}
 }
 
 // Sorted by true group, clients of one group are side by side, with a line between groups and a strip that has the color
@@ -43,10 +51,15 @@ func TestClustersByGroup(t *testing.T) {
 	for _, s := range f.Series {
 		names = append(names, s.Name)
 	}
-	want := []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}
-	expect.Must(t, slices.Equal(names, want) && f.Series[2].Tip[0] == "0, group 0", "%v, want %v; tips %v", names, want, f.Series[2].Tip)
-	expect.That(t, slices.Equal(f.Series[4].Y, []float64{1.5}), "borders at %v, want 1.5", f.Series[4].Y)
-	expect.That(t, slices.Equal(f.Series[0].Tip, []string{"1", "3", "4"}), "tips %v", f.Series[0].Tip)
+	if want := []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}; !slices.Equal(names, want) || f.Series[2].Tip[0] != "0, group 0" {
+		t.Fatalf("%v, want %v; tips %v", names, want, f.Series[2].Tip)
+	}
+	if border := f.Series[4]; !slices.Equal(border.Y, []float64{1.5}) {
+		t.Errorf("borders at %v, want 1.5", border.Y)
+	}
+	if s := f.Series[0]; !slices.Equal(s.Tip, []string{"1", "3", "4"}) {
+		t.Errorf("tips %v", s.Tip)
+	}
 	charttest.Golden(t, "clusters-by-group", f)
 	if !testing.Short() {
 		charttest.Spec(t, f)
@@ -65,9 +78,9 @@ func TestClustersFold(t *testing.T) {
 		"once":  {Clusters(assignments(a, b, b, b, b, nil), 0, 0, 1, 1), []string{"1", "2–5", ""}, "0, rounds 1–5"},
 		"often": {Clusters(assignments(a, b, a, b), 0, 0, 1, 1), nil, "0"},
 	} {
-		err := c.f.Err()
-		expect.That(t, err == nil && slices.Equal(c.f.X.Names, c.columns) && c.f.Series[0].Tip[0] == c.tip,
-			"%s: %q, %q, %v", what, c.f.X.Names, c.f.Series[0].Tip, err)
+		if err := c.f.Err(); err != nil || !slices.Equal(c.f.X.Names, c.columns) || c.f.Series[0].Tip[0] != c.tip {
+			t.Errorf("%s: %q, %q, %v", what, c.f.X.Names, c.f.Series[0].Tip, err)
+		}
 		charttest.Spec(t, c.f)
 	}
 }

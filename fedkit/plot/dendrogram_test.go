@@ -26,10 +26,13 @@ func byName(f *chart.Figure) map[string]chart.Series {
 func TestDendrogram(t *testing.T) {
 	f := Dendrogram(small, small.Cut(2), 0, 1, 0, 1, 1)
 	expect.OK(t, f.Err())
-	want := []string{"1", "3", "4", "0", "2"}
-	expect.That(t, slices.Equal(f.X.Names, want), "leaves %v, want %v", f.X.Names, want)
+	if want := []string{"1", "3", "4", "0", "2"}; !slices.Equal(f.X.Names, want) {
+		t.Errorf("leaves %v, want %v", f.X.Names, want)
+	}
 	s := byName(f)
-	expect.Must(t, len(s) == 5 && len(f.Series) == 5, "%+v", f.Series)
+	if len(s) != 5 || len(f.Series) != 5 {
+		t.Fatalf("%+v", f.Series)
+	}
 	// Each merge has two legs, in the colors of what they hold, and a bar, in that of both.
 	for _, c := range []struct {
 		name  string
@@ -45,14 +48,18 @@ func TestDendrogram(t *testing.T) {
 			a, b := slices.Sorted(slices.Values(v)), slices.Sorted(slices.Values(w))
 			return near(a, b)
 		}
-		expect.That(t, swap(got.X, c.x) && swap(got.X2, c.x2) && swap(got.Y, c.y) && swap(got.Y2, c.y2),
-			"%s: from (%v, %v) to (%v, %v)", c.name, got.X, got.Y, got.X2, got.Y2)
+		if !swap(got.X, c.x) || !swap(got.X2, c.x2) || !swap(got.Y, c.y) || !swap(got.Y2, c.y2) {
+			t.Errorf("%s: from (%v, %v) to (%v, %v)", c.name, got.X, got.Y, got.X2, got.Y2)
+		}
 	}
-	expect.That(t, near(f.Targets, []float64{4.5}), "cut at %v, want between 3 and 6", f.Targets)
+	if !near(f.Targets, []float64{4.5}) {
+		t.Errorf("cut at %v, want between 3 and 6", f.Targets)
+	}
 	// Client 4 is of group 1 in cluster 0: its dot has the other cluster's color.
 	one := s["group 1"]
-	expect.That(t, one.Of == "cluster 1" && slices.Equal(one.Tip, []string{"1", "3", "4"}) && near(one.X, []float64{0, 1, 2}) && s["group 0"].Of == "cluster 0",
-		"%+v", one)
+	if one.Of != "cluster 1" || !slices.Equal(one.Tip, []string{"1", "3", "4"}) || !near(one.X, []float64{0, 1, 2}) || s["group 0"].Of != "cluster 0" {
+		t.Errorf("%+v", one)
+	}
 	charttest.Golden(t, "dendrogram", f)
 	if !testing.Short() {
 		charttest.Spec(t, f)
@@ -73,10 +80,12 @@ func TestDendrogramCuts(t *testing.T) {
 		"some without": {[]int{0, -1, 0, -1, 0}, nil, 2},
 	} {
 		f := Dendrogram(small, c.labels)
-		expect.That(t, f.Err() == nil && near(f.Targets, c.cut) && len(f.Series) == c.series,
-			"%s: cut at %v, %d series, %v", says, f.Targets, len(f.Series), f.Err())
-		expect.That(t, (says == "another tree" || says == "some without") == (f.Note == "the clusters are not a cut of this tree"),
-			"note %q", f.Note)
+		if f.Err() != nil || !near(f.Targets, c.cut) || len(f.Series) != c.series {
+			t.Errorf("%s: cut at %v, %d series, %v", says, f.Targets, len(f.Series), f.Err())
+		}
+		if (says == "another tree" || says == "some without") != (f.Note == "the clusters are not a cut of this tree") {
+			t.Errorf("note %q", f.Note)
+		}
 	}
 }
 
@@ -86,15 +95,18 @@ func TestDendrogramOfMany(t *testing.T) {
 	tree := expect.Value(cluster.Link(p, cluster.Ward))(t)
 	f := Dendrogram(tree, tree.Cut(4), truth...)
 	expect.OK(t, f.Err())
-	expect.That(t, len(f.X.Names) == 100 && strings.Contains(f.Note, "merged below") && f.Fits(),
-		"%d leaves, note %q, all drawn: %v", len(f.X.Names), f.Note, f.Fits())
+	if len(f.X.Names) != 100 || !strings.Contains(f.Note, "merged below") || !f.Fits() {
+		t.Errorf("%d leaves, note %q, all drawn: %v", len(f.X.Names), f.Note, f.Fits())
+	}
 	lines := 0
 	for _, s := range f.Series {
 		if s.Mark == chart.Segments {
 			lines += len(s.X)
 		}
 	}
-	expect.That(t, lines == 3*99, "%d lines for 99 merges", lines)
+	if lines != 3*99 {
+		t.Errorf("%d lines for 99 merges", lines)
+	}
 	charttest.Spec(t, f)
 	if !testing.Short() {
 		charttest.Spec(t, f)
@@ -115,8 +127,8 @@ func TestDendrogramRefusals(t *testing.T) {
 		"3 labels: must be 5, one per client":  Dendrogram(small, []int{0, 1, 2}),
 		"1 true groups: must be 5, one per cl": Dendrogram(small, nil, 1),
 	} {
-		err := f.Err()
-		expect.That(t, err != nil && strings.Contains(err.Error(), says) && strings.HasPrefix(err.Error(), "plot: dendrogram: "),
-			"%v, want … %s", err, says)
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: dendrogram: ") {
+			t.Errorf("%v, want … %s", err, says)
+		}
 	}
 }

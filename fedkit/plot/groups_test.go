@@ -31,12 +31,14 @@ func TestRatesAreNotSeeds(t *testing.T) {
 	a, b := with(0, 0.001), with(0, 0.1)
 	for what, f := range map[string]*chart.Figure{"accuracy": Accuracy(a, b), "loss": Over(compare.Loss, a, b)} {
 		expect.OK(t, f.Err())
-		expect.That(t, len(f.Series) == 2 && f.Series[0].Name == "FedAvg, Local.LR 0.001" && f.Series[1].Name == "FedAvg, Local.LR 0.1" && f.Series[0].Lo == nil,
-			"%s: %+v", what, f.Series)
+		if len(f.Series) != 2 || f.Series[0].Name != "FedAvg, Local.LR 0.001" || f.Series[1].Name != "FedAvg, Local.LR 0.1" || f.Series[0].Lo != nil {
+			t.Errorf("%s: %+v", what, f.Series)
+		}
 	}
 	s := func(h *fedkit.History) *fedkit.History { return scored(h, 0, []float64{0.5}, []int{1}) }
-	f := ClientAccuracy(s(a), s(b))
-	expect.That(t, len(f.Y.Names) == 2 && f.Y.Names[1] == "FedAvg, Local.LR 0.001", "clients: %q", f.Y.Names)
+	if f := ClientAccuracy(s(a), s(b)); len(f.Y.Names) != 2 || f.Y.Names[1] != "FedAvg, Local.LR 0.001" {
+		t.Errorf("clients: %q", f.Y.Names)
+	}
 }
 
 // Of a repeated run the longer one counts, and the note says that it counts once.
@@ -44,9 +46,9 @@ func TestRepeats(t *testing.T) {
 	short, long := historyOf("A", 0.1, 0.2), historyOf("A", 0.1, 0.2, 0.3)
 	f := Accuracy(short, long, seeded(1, historyOf("A", 0.3, 0.4, 0.5)))
 	expect.OK(t, f.Err())
-	s := f.Series[0]
-	expect.That(t, near(s.Y, []float64{0.2, 0.3, 0.4}) && f.Note == "line: mean of 2 runs; thin lines: single runs; A: seed 0 was given again and counts once",
-		"%v, %q", s.Y, f.Note)
+	if s := f.Series[0]; !near(s.Y, []float64{0.2, 0.3, 0.4}) || f.Note != "line: mean of 2 runs; thin lines: single runs; A: seed 0 was given again and counts once" {
+		t.Errorf("%v, %q", s.Y, f.Note)
+	}
 	if f := Accuracy(historyOf("A", 0.1), historyOf("A", 0.2)); len(f.Series) != 2 || f.Series[0].Name != "A (1)" || !strings.Contains(f.Note, "nothing in words tells them apart") {
 		t.Errorf("%d curves, note %q", len(f.Series), f.Note)
 	}
@@ -60,6 +62,7 @@ func TestClosures(t *testing.T) {
 		return h
 	}
 	f := Accuracy(run(0), run(1))
-	expect.That(t, len(f.Series) == 3 && strings.Contains(f.Note, "FedAvg: runs may differ in Selector, a function without a name"),
-		"%d curves, note %q", len(f.Series), f.Note)
+	if len(f.Series) != 3 || !strings.Contains(f.Note, "FedAvg: runs may differ in Selector, a function without a name") {
+		t.Errorf("%d curves, note %q", len(f.Series), f.Note)
+	}
 }

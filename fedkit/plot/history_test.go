@@ -35,11 +35,12 @@ func TestBandOverSeeds(t *testing.T) {
 		t.Errorf("note %q, want %q", f.Note, want)
 	}
 	f = Accuracy(h[3:]...)
-	s := f.Series
-	expect.That(t, len(s) == 3 && near(s[0].Y, []float64{0.45, 0.85}) && s[0].Hi == nil && near(s[1].Y, []float64{0.4, 0.4, 0.8}) && s[1].Thin && near(s[2].X, []float64{1, 3}),
-		"%+v", s)
-	want := "line: mean of 2 runs; thin lines: single runs" + means
-	expect.That(t, f.Note == want, "note %q, want %q", f.Note, want)
+	if s := f.Series; len(s) != 3 || !near(s[0].Y, []float64{0.45, 0.85}) || s[0].Hi != nil || !near(s[1].Y, []float64{0.4, 0.4, 0.8}) || !s[1].Thin || !near(s[2].X, []float64{1, 3}) {
+		t.Errorf("%+v", s)
+	}
+	if want := "line: mean of 2 runs; thin lines: single runs" + means; f.Note != want {
+		t.Errorf("note %q, want %q", f.Note, want)
+	}
 }
 
 // Without a global model in every history, the clients' own count, weighted by examples: (1·0.2 + 3·0.6)/4 = 0.5.
@@ -48,9 +49,12 @@ func TestMeanOverClients(t *testing.T) {
 	b := scored(historyOf("B", nan, nan), 1, []float64{0.25}, []int{7})
 	f := Accuracy(a, b)
 	expect.OK(t, f.Err())
-	expect.That(t, near(f.Series[0].Y, []float64{0.5}) && near(f.Series[1].X, []float64{2}) && near(f.Series[1].Y, []float64{0.25}),
-		"%+v", f.Series)
-	expect.That(t, strings.Contains(f.Y.Title, "clients"), "axis %q", f.Y.Title)
+	if !near(f.Series[0].Y, []float64{0.5}) || !near(f.Series[1].X, []float64{2}) || !near(f.Series[1].Y, []float64{0.25}) {
+		t.Errorf("%+v", f.Series)
+	}
+	if !strings.Contains(f.Y.Title, "clients") {
+		t.Errorf("axis %q", f.Y.Title)
+	}
 	if f := Accuracy(a); !strings.Contains(f.Y.Title, "global") || !near(f.Series[0].Y, []float64{0.9}) {
 		t.Errorf("alone: %q, %v", f.Y.Title, f.Series[0].Y)
 	}
@@ -64,18 +68,21 @@ func TestLossAxis(t *testing.T) {
 	if f := Over(compare.Loss, h); f.Err() != nil || !f.Y.Log {
 		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, f.Err())
 	}
-	f := Over(compare.Loss, historyOf("x", 0.1, 0.5))
-	expect.That(t, f.Err() == nil && !f.Y.Log, "%+v, %v", f, f.Err())
+	if f := Over(compare.Loss, historyOf("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
+		t.Errorf("%+v, %v", f, f.Err())
+	}
 }
 
 func TestBox(t *testing.T) {
 	f := ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
 	expect.OK(t, f.Err())
 	box, dots, bar := f.Series[0], f.Series[1], f.Series[2]
-	expect.That(t, near(box.X, []float64{0.2}) && near(box.X2, []float64{0.4}) && near([]float64{(bar.X[0] + bar.X2[0]) / 2}, []float64{0.3}),
-		"box %v–%v, median %v–%v", box.X, box.X2, bar.X, bar.X2)
-	expect.That(t, near(dots.X, []float64{0.1, 0.2, 0.3, 0.4, 0.5}) && slices.Equal(dots.Tip, []string{"2", "1", "3", "0", "4"}),
-		"dots %v %v", dots.X, dots.Tip)
+	if !near(box.X, []float64{0.2}) || !near(box.X2, []float64{0.4}) || !near([]float64{(bar.X[0] + bar.X2[0]) / 2}, []float64{0.3}) {
+		t.Errorf("box %v–%v, median %v–%v", box.X, box.X2, bar.X, bar.X2)
+	}
+	if !near(dots.X, []float64{0.1, 0.2, 0.3, 0.4, 0.5}) || !slices.Equal(dots.Tip, []string{"2", "1", "3", "0", "4"}) {
+		t.Errorf("dots %v %v", dots.X, dots.Tip)
+	}
 }
 
 func TestLabelCounts(t *testing.T) {
@@ -86,8 +93,9 @@ func TestLabelCounts(t *testing.T) {
 	f := Labels(fed)
 	expect.OK(t, f.Err())
 	s := f.Series[0]
-	expect.That(t, len(f.Series) == 1 && near(s.X, []float64{0, 0, 1}) && near(s.Y, []float64{0, 2, 1}) && near(s.Size, []float64{1, 2, 1}),
-		"%+v", f.Series)
+	if len(f.Series) != 1 || !near(s.X, []float64{0, 0, 1}) || !near(s.Y, []float64{0, 2, 1}) || !near(s.Size, []float64{1, 2, 1}) {
+		t.Errorf("%+v", f.Series)
+	}
 	if f := Labels(federation(130, 4, 2, 0.5)); f.Err() != nil || f.Series[len(f.Series)-1].Name != "group 1" || f.Series[0].Tip == nil || f.Series[0].Values == nil || !strings.Contains(f.Note, "first 100 of 130") {
 		t.Error(f, f.Err())
 	}
@@ -99,7 +107,9 @@ func TestStays(t *testing.T) {
 	}}
 	rounds := expect.Value(assigned(h))(t)
 	want := []stay{{0, 0, 2, 5}, {1, 1, 2, 4}, {1, 0, 4, 6}}
-	expect.That(t, slices.Equal(stays(rounds, []int{0, 1}), want), "%v, want %v", stays(rounds, []int{0, 1}), want)
+	if got := stays(rounds, []int{0, 1}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 	// Clients that change every round: only some of the rounds are drawn.
 	h, rng := &fedkit.History{}, rand.New(rand.NewPCG(1, 2))
 	for i := range 300 {
@@ -110,7 +120,9 @@ func TestStays(t *testing.T) {
 		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Clusters: a})
 	}
 	for _, f := range []*chart.Figure{Clusters(h), Clusters(h, make([]int, 60)...)} {
-		expect.Must(t, f.Err() == nil && strings.Contains(f.Note, "of the 300 rounds") && f.Fits(), "%v %v %v", f, f.Err(), f.Fits())
+		if f.Err() != nil || !strings.Contains(f.Note, "of the 300 rounds") || !f.Fits() {
+			t.Fatal(f, f.Err(), f.Fits())
+		}
 		charttest.Spec(t, f)
 	}
 }
@@ -142,7 +154,8 @@ func TestRefusals(t *testing.T) {
 		"clusters of none": {Clusters(one), "no assignment"},
 	} {
 		err := c.chart.Err()
-		expect.That(t, err != nil && strings.Contains(err.Error(), c.says) && strings.HasPrefix(err.Error(), "plot: "),
-			"%s: %v, want … %s", name, err, c.says)
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "plot: ") {
+			t.Errorf("%s: %v, want … %s", name, err, c.says)
+		}
 	}
 }

@@ -44,12 +44,14 @@ func TestLiveInNotebook(t *testing.T) {
 		}
 	}
 	last := c.Outputs[len(c.Outputs)-1]
-	expect.Must(t, len(ids) == 2 && last.ID == ids[1] && last.Forms["application/vnd.vegalite.v5+json"] != nil,
-		"%d outputs, the last %v: want one line, then one figure", len(ids), last)
+	if len(ids) != 2 || last.ID != ids[1] || last.Forms["application/vnd.vegalite.v5+json"] == nil {
+		t.Fatalf("%d outputs, the last %v: want one line, then one figure", len(ids), last)
+	}
 	c.Err = errors.New("pipe closed")
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), synthetic("FedAvg", 1, 50, 1, 10, 0.9), nil) })
-	n := strings.Count(said, "pipe closed")
-	expect.That(t, n == 1 && strings.HasPrefix(said, chart.ErrorPrefix), "said %d times: %q", n, said)
+	if n := strings.Count(said, "pipe closed"); n != 1 || !strings.HasPrefix(said, chart.ErrorPrefix) {
+		t.Errorf("said %d times: %q", n, said)
+	}
 }
 
 func TestLiveOutsideNotebook(t *testing.T) {
@@ -63,8 +65,9 @@ func TestLiveOutsideNotebook(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	said := charttest.Capture(t, &os.Stderr, func() { Live().Done(historyOf("early"), errors.New("no clients")) })
-	expect.That(t, !strings.Contains(said, "wrote"), "a figure of nothing: %q", said)
+	if said := charttest.Capture(t, &os.Stderr, func() { Live().Done(historyOf("early"), errors.New("no clients")) }); strings.Contains(said, "wrote") {
+		t.Errorf("a figure of nothing: %q", said)
+	}
 }
 
 func TestLiveOverlaysRuns(t *testing.T) {
@@ -74,23 +77,26 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	}
 	runs := ended(t, append(hs, synthetic("FedProx", 9, 20, 1, 5, 0.9))...)
 	row := live("live", runs)
-	expect.Must(t, len(row) == 2 && len(row[0].Series) == 5 && len(row[0].Series[0].X) == 20 && row[0].Series[1].Name == "FedProx" && row[0].Series[4].Thin,
-		"want two lines, and three thin ones: %+v", row)
+	if len(row) != 2 || len(row[0].Series) != 5 || len(row[0].Series[0].X) != 20 || row[0].Series[1].Name != "FedProx" || !row[0].Series[4].Thin {
+		t.Fatalf("want two lines, and three thin ones: %+v", row)
+	}
 	// A fourth seed in progress: its own line, beside those of the finished ones.
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
 	on := ended(t, h)
 	on[0].Ended = false
 	row = live("live", append(runs, on...))
-	s := row[0].Series
-	expect.That(t, len(s) == 6 && s[2].Name == "FedAvg" && len(s[2].X) == 7 && len(s[0].X) == 20, "%+v", s)
+	if s := row[0].Series; len(s) != 6 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
+		t.Errorf("%+v", s)
+	}
 	charttest.Spec(t, row)
 }
 
 // Runs of one name that are not seeds of one configuration are distinguished.
 func TestLiveTellsRunsApart(t *testing.T) {
-	s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series
-	expect.That(t, len(s) == 2 && s[1].Name == "FedAvg, Local.LR 0.1" && s[0].Lo == nil, "%+v", s)
+	if s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
+		t.Errorf("%+v", s)
+	}
 }
 
 // The axis of rounds extends to the last round from the beginning, and to the last one present once the run is over.
@@ -101,10 +107,14 @@ func TestLiveAxisIsSteady(t *testing.T) {
 		runs := ended(t, h)
 		runs[0].Ended, runs[0].Planned = false, 50
 		for _, f := range live("live", runs) {
-			expect.That(t, slices.Equal(f.X.Include, []float64{1, 50}), "%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
+			if !slices.Equal(f.X.Include, []float64{1, 50}) {
+				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
+			}
 		}
 		runs[0].Ended = true
-		expect.That(t, live("live", runs)[0].X.Include == nil, "a run that was stopped covers %v", live("live", runs)[0].X.Include)
+		if c := live("live", runs)[0].X.Include; c != nil {
+			t.Errorf("a run that was stopped covers %v", c)
+		}
 	}
 }
 
@@ -115,9 +125,9 @@ func TestLiveManyRuns(t *testing.T) {
 		hs = append(hs, historyOf(fmt.Sprint("method ", i), 0.5, 0.6))
 	}
 	row := live("live", ended(t, hs...))
-	s := row[0].Series
-	expect.That(t, len(s) == mostCurves && s[0].Name == "method 10" && strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations"),
-		"%d curves, note %q", len(s), row[0].Note)
+	if s := row[0].Series; len(s) != mostCurves || s[0].Name != "method 10" || !strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations") {
+		t.Errorf("%d curves, note %q", len(s), row[0].Note)
+	}
 }
 
 // Follow has the figure too, and the errors of progress.Follow.
@@ -125,9 +135,9 @@ func TestFollow(t *testing.T) {
 	dir, c := t.TempDir(), charttest.InCell(t)
 	path := filepath.Join(dir, "run.jsonl")
 	expect.OK(t, synthetic("FedAvg", 1, 9, 1, 5, 0.9).Save(path))
-	h, err := Follow(path)
-	expect.That(t, err == nil && len(h.Rounds) == 9 && c.Outputs[len(c.Outputs)-1].Forms["application/vnd.vegalite.v5+json"] != nil,
-		"%v, %d outputs", err, len(c.Outputs))
+	if h, err := Follow(path); err != nil || len(h.Rounds) != 9 || c.Outputs[len(c.Outputs)-1].Forms["application/vnd.vegalite.v5+json"] == nil {
+		t.Errorf("%v, %d outputs", err, len(c.Outputs))
+	}
 	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}

@@ -29,8 +29,10 @@ func TestNote(t *testing.T) {
 	f := Over(compare.Note("norm"), noted(0, "norm", 1, nan, 4000), noted(1, "norm", 3, 5, 4000))
 	expect.OK(t, f.Err())
 	s := f.Series[0]
-	expect.That(t, len(f.Series) == 3 && s.Name == "CFL" && near(s.X, []float64{1, 3}) && near(s.Y, []float64{2, 4000}) && near(f.Series[1].Y, []float64{1, 4000}) && near(f.Series[2].X, []float64{1, 2, 3}) && f.Y.Title == "norm" && f.Y.Log && f.X.Title == "round",
-		"%+v", f)
+	if len(f.Series) != 3 || s.Name != "CFL" || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{2, 4000}) ||
+		!near(f.Series[1].Y, []float64{1, 4000}) || !near(f.Series[2].X, []float64{1, 2, 3}) || f.Y.Title != "norm" || !f.Y.Log || f.X.Title != "round" {
+		t.Errorf("%+v", f)
+	}
 }
 
 // metered gives round i of h a metric of the global model, and of clients with one example each; NaN is a client without.
@@ -56,14 +58,15 @@ func TestMetric(t *testing.T) {
 	a := metered(metered(historyOf("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
 	f := Over(compare.Metric("F1"), a)
 	expect.OK(t, f.Err())
-	s := f.Series[0]
-	expect.That(t, len(f.Series) == 1 && near(s.Y, []float64{0.25, 0.75}) && f.Y.Title == "F1 of the global model" && f.Title == "Test F1",
-		"%+v", f)
+	if s := f.Series[0]; len(f.Series) != 1 || !near(s.Y, []float64{0.25, 0.75}) || f.Y.Title != "F1 of the global model" || f.Title != "Test F1" {
+		t.Errorf("%+v", f)
+	}
 	b := metered(historyOf("B", nan), 0, nan, 0.5, 0.75, nan)
 	f = Over(compare.Metric("F1"), a, b)
 	expect.OK(t, f.Err())
-	expect.That(t, near(f.Series[0].Y, []float64{0.5, 0.5}) && near(f.Series[1].Y, []float64{0.625}) && f.Y.Title == "F1 of the clients' models (mean)",
-		"%+v", f)
+	if !near(f.Series[0].Y, []float64{0.5, 0.5}) || !near(f.Series[1].Y, []float64{0.625}) || f.Y.Title != "F1 of the clients' models (mean)" {
+		t.Errorf("%+v", f)
+	}
 	a.Rounds[0].Personal = true
 	if f := Over(compare.Metric("F1"), a); len(f.Series) != 2 || f.Series[1].Name != "A, clients' own" || !near(f.Series[1].Y, []float64{0.5, 0.5}) {
 		t.Errorf("personal models: %+v", f)
@@ -80,7 +83,8 @@ func TestUnknownNames(t *testing.T) {
 		`plot: F1: history "A" has no metric "F1": it has none`:                  Over(compare.Metric("F1"), historyOf("A", 1)),
 		`plot: F1: history "CFL" has no evaluated round among its 1`:             Over(compare.Metric("F1"), noted(0, "norm", 1)),
 	} {
-		err := f.Err()
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%v, want %s", err, want)
+		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

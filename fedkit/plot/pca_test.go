@@ -22,16 +22,22 @@ func TestPCA(t *testing.T) {
 	row := PCA(cluster.FromVectors(x), []int{0, 1, -1, 0}, 0, 0, 1, 1)
 	expect.OK(t, row.Err())
 	f, g := row[0], row[1]
-	expect.That(t, f.X.Title == "first component (90.0 % of the variance)" && f.Y.Title == "second component (10.0 % of the variance)",
-		"axes %q and %q", f.X.Title, f.Y.Title)
+	if f.X.Title != "first component (90.0 % of the variance)" || f.Y.Title != "second component (10.0 % of the variance)" {
+		t.Errorf("axes %q and %q", f.X.Title, f.Y.Title)
+	}
 	s := byName(f)
-	expect.Must(t, len(s) == 3 && slices.Equal(s["cluster 0"].Tip, []string{"0", "3"}) && slices.Equal(s["no cluster"].Tip, []string{"2"}),
-		"%+v", f.Series)
-	expect.That(t, near([]float64{s["cluster 0"].X[0] * s["cluster 1"].X[0]}, []float64{-9}),
-		"clients 0 and 1 are at %g and %g, want 3 and −3", s["cluster 0"].X[0], s["cluster 1"].X[0])
-	expect.That(t, near([]float64{s["cluster 0"].Y[1] * s["no cluster"].Y[0]}, []float64{-1}),
-		"clients 3 and 2 are at %g and %g, want 1 and −1", s["cluster 0"].Y[1], s["no cluster"].Y[0])
-	expect.That(t, g.Series[0].Name == "group 0" && (g.Series[0].Of == "cluster 1" || g.Series[0].Of == "cluster 0"), "%+v", g.Series[0])
+	if len(s) != 3 || !slices.Equal(s["cluster 0"].Tip, []string{"0", "3"}) || !slices.Equal(s["no cluster"].Tip, []string{"2"}) {
+		t.Fatalf("%+v", f.Series)
+	}
+	if a, b := s["cluster 0"].X[0], s["cluster 1"].X[0]; !near([]float64{a * b}, []float64{-9}) {
+		t.Errorf("clients 0 and 1 are at %g and %g, want 3 and −3", a, b)
+	}
+	if a, b := s["cluster 0"].Y[1], s["no cluster"].Y[0]; !near([]float64{a * b}, []float64{-1}) {
+		t.Errorf("clients 3 and 2 are at %g and %g, want 1 and −1", a, b)
+	}
+	if of := g.Series[0].Of; g.Series[0].Name != "group 0" || of != "cluster 1" && of != "cluster 0" {
+		t.Errorf("%+v", g.Series[0])
+	}
 	charttest.Spec(t, row)
 	if !testing.Short() {
 		charttest.Spec(t, row)
@@ -41,9 +47,9 @@ func TestPCA(t *testing.T) {
 func TestPCAOfOneColor(t *testing.T) {
 	p, truth := blobs(400, 3, 20, 0.2, 2)
 	row := PCA(p, nil)
-	err := row.Err()
-	expect.Must(t, err == nil && len(row) == 1 && len(row[0].Series) == 1 && row[0].Series[0].Name == "clients" && len(row[0].Series[0].X) == 400,
-		"%+v, %v", row, err)
+	if err := row.Err(); err != nil || len(row) != 1 || len(row[0].Series) != 1 || row[0].Series[0].Name != "clients" || len(row[0].Series[0].X) != 400 {
+		t.Fatalf("%+v, %v", row, err)
+	}
 	charttest.Spec(t, row)
 	charttest.Spec(t, PCA(p, truth, truth...))
 	// Two points have one component.

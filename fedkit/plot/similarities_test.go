@@ -38,21 +38,27 @@ var alike4 = mat.NewSymDense(4, []float64{
 func TestSimilarities(t *testing.T) {
 	f := Similarities(cluster.FromGram(alike4), []int{0, 1, 0, 1}, 1, 0, 1, 1)
 	expect.OK(t, f.Err())
-	expect.That(t, slices.Equal(f.Y.Names, []string{"3", "1", "2", "0"}) && slices.Equal(f.X.Names, []string{"0", "", "1", "", "", ""}),
-		"rows from the bottom %q, columns %q", f.Y.Names, f.X.Names)
+	if !slices.Equal(f.Y.Names, []string{"3", "1", "2", "0"}) || !slices.Equal(f.X.Names, []string{"0", "", "1", "", "", ""}) {
+		t.Errorf("rows from the bottom %q, columns %q", f.Y.Names, f.X.Names)
+	}
 	values, s, cells := map[string]float64{}, byName(f), f.Series[0]
 	for i, tip := range cells.Tip {
 		values[tip] = cells.Values[i]
 	}
 	for tip, want := range map[string]float64{"0 and 2: 0.9": 0.9, "2 and 0: 0.9": 0.9, "1 and 3: 0.8": 0.8, "3 and 0: −0.6": -0.6, "0 and 0: 1": 0.9} {
-		expect.That(t, math.Abs(values[tip]-want) <= 1e-12, "%s has the color of %g, want %g", tip, values[tip], want)
+		if math.Abs(values[tip]-want) > 1e-12 {
+			t.Errorf("%s has the color of %g, want %g", tip, values[tip], want)
+		}
 	}
-	expect.That(t, len(values) == 16 && slices.Equal(cells.Covers, []float64{-1, 1}),
-		"%d cells, want 16, on a scale over %v", len(values), cells.Covers)
-	b := s["border"]
-	expect.That(t, near(b.X, []float64{1.5, -0.5}) && near(b.Y, []float64{-0.5, 1.5}), "borders from %v, %v", b.X, b.Y)
-	g := s["group 1"]
-	expect.That(t, slices.Equal(g.Tip, []string{"0", "2", "3"}) && near(g.Y, []float64{2.5, 1.5, -0.5}), "strip %+v", g)
+	if len(values) != 16 || !slices.Equal(cells.Covers, []float64{-1, 1}) {
+		t.Errorf("%d cells, want 16, on a scale over %v", len(values), cells.Covers)
+	}
+	if b := s["border"]; !near(b.X, []float64{1.5, -0.5}) || !near(b.Y, []float64{-0.5, 1.5}) {
+		t.Errorf("borders from %v, %v", b.X, b.Y)
+	}
+	if g := s["group 1"]; !slices.Equal(g.Tip, []string{"0", "2", "3"}) || !near(g.Y, []float64{2.5, 1.5, -0.5}) {
+		t.Errorf("strip %+v", g)
+	}
 	charttest.Golden(t, "similarities", f)
 	if !testing.Short() {
 		charttest.Spec(t, f)
@@ -67,9 +73,12 @@ func TestSimilaritiesOfMany(t *testing.T) {
 		expect.OK(t, f.Err())
 		rows := min(n, 200)
 		s := byName(f)
-		expect.That(t, len(f.Y.Names) == rows && len(f.Series[0].Values) == rows*rows && f.Fits() && len(s["border"].X) == 6,
-			"%d rows, %d borders, all drawn: %v", len(f.Y.Names), len(s["border"].X), f.Fits())
-		expect.That(t, (n > rows) == strings.Contains(f.Note, "200 of 300 clients"), "note %q", f.Note)
+		if len(f.Y.Names) != rows || len(f.Series[0].Values) != rows*rows || !f.Fits() || len(s["border"].X) != 6 {
+			t.Errorf("%d rows, %d borders, all drawn: %v", len(f.Y.Names), len(s["border"].X), f.Fits())
+		}
+		if (n > rows) != strings.Contains(f.Note, "200 of 300 clients") {
+			t.Errorf("note %q", f.Note)
+		}
 		charttest.Spec(t, f)
 		if n == 100 && !testing.Short() {
 			charttest.Spec(t, f)
@@ -81,15 +90,18 @@ func TestSimilaritiesOfFew(t *testing.T) {
 	zero := mat.NewSymDense(3, []float64{4, 0, 2, 0, 0, 0, 2, 0, 1}) // 1 has length 0, 2 is half of 0
 	f := Similarities(cluster.FromGram(zero), nil)
 	expect.OK(t, f.Err())
-	got := f.X.Names
-	expect.That(t, slices.Equal(got, []string{"1", "0", "2"}) || slices.Equal(got, []string{"0", "2", "1"}), "order %v", got)
+	if got := f.X.Names; !slices.Equal(got, []string{"1", "0", "2"}) && !slices.Equal(got, []string{"0", "2", "1"}) {
+		t.Errorf("order %v", got)
+	}
 	tips := map[string]bool{}
 	for _, s := range f.Series {
 		for _, tip := range s.Tip {
 			tips[tip] = true
 		}
 	}
-	expect.That(t, tips["0 and 2: 1"] && tips["0 and 1: 0"] && tips["1 and 1: 0"], "%v", tips)
+	if !tips["0 and 2: 1"] || !tips["0 and 1: 0"] || !tips["1 and 1: 0"] {
+		t.Errorf("%v", tips)
+	}
 	if f := Similarities(cluster.FromGram(mat.NewSymDense(1, []float64{2})), nil); f.Err() != nil {
 		t.Error(f.Err())
 	}
@@ -117,18 +129,21 @@ func TestRefusalsOfPoints(t *testing.T) {
 		"plot: PCA: all points are the same":                                PCA(cluster.FromGram(mat.NewSymDense(1, []float64{2})), nil),
 		"PCA: all points are the same: there is nothing to lay out on axes": PCA(cluster.FromGram(mat.NewSymDense(2, nil)), nil),
 	} {
-		err := c.Err()
-		expect.That(t, err != nil && strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "could not be drawn"),
-			"%v, want … %s", err, says)
+		if err := c.Err(); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "could not be drawn") {
+			t.Errorf("%v, want … %s", err, says)
+		}
 	}
 }
 
 // Figures side by side have one scale, unless the cosines are all so near to 1 that nothing would be seen.
 func TestScaleOfCosines(t *testing.T) {
 	for _, c := range [][2]float64{{-0.3, -1}, {0.5, -1}, {0.92, 0.9}, {0.9953, 0.99}, {1, 0.999999}} {
-		got := least([]float64{1, c[0]})
-		expect.That(t, math.Abs(got-c[1]) <= 1e-12, "the scale of cosines from %g begins at %g, want %g", c[0], got, c[1])
+		if got := least([]float64{1, c[0]}); math.Abs(got-c[1]) > 1e-12 {
+			t.Errorf("the scale of cosines from %g begins at %g, want %g", c[0], got, c[1])
+		}
 	}
 	same := mat.NewSymDense(2, []float64{1, 1, 1, 1})
-	expect.That(t, Similarities(cluster.FromGram(same), nil).Err() == nil, "%v", Similarities(cluster.FromGram(same), nil).Err())
+	if f := Similarities(cluster.FromGram(same), nil); f.Err() != nil {
+		t.Error(f.Err())
+	}
 }

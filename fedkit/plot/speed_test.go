@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"testing"
 
@@ -18,7 +17,9 @@ func BenchmarkManyCurves(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(seeds, " seeds"), func(b *testing.B) {
 			for b.Loop() {
-				expect.Must(b, Accuracy(hs...).VegaLite() != nil, "%v", Accuracy(hs...).Err())
+				if f := Accuracy(hs...); f.VegaLite() == nil {
+					b.Fatal(f.Err())
+				}
 			}
 		})
 	}

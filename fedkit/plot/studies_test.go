@@ -47,9 +47,9 @@ func TestAgainst(t *testing.T) {
 	}
 	f = Against(compare.Simulated, compare.Accuracy, timed(historyOf("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, historyOf("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
 	expect.OK(t, f.Err())
-	s := f.Series[0]
-	expect.That(t, near(s.X, []float64{2.5, 5}) && f.X.Title == "simulated time (h)" && f.Name == "accuracy-against-simulated" && strings.HasSuffix(f.Note, "; simulated time: mean over runs"),
-		"%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
+	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-simulated" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
+		t.Errorf("%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
+	}
 	for says, f := range map[string]*chart.Figure{
 		"no history given": Against(compare.Time, compare.Accuracy), `quantity "rounds to 90 %" has no values by round`: Against(compare.RoundsTo(0.9), compare.Accuracy, slow),
 		`history "A" has no simulated clock`: Against(compare.Simulated, compare.Accuracy, slow),
@@ -67,8 +67,9 @@ func TestMultiples(t *testing.T) {
 			t.Errorf("%q covers %v and %v", row[i].Title, x, y)
 		}
 	}
-	spec := row.VegaLite()
-	expect.That(t, len(spec["concat"].([]any)) == 5 && spec["columns"] == 3.0, "%d columns", spec["columns"])
+	if spec := row.VegaLite(); len(spec["concat"].([]any)) != 5 || spec["columns"] != 3.0 {
+		t.Errorf("%d columns", spec["columns"])
+	}
 	charttest.Golden(t, "multiples", Facets(Accuracy, panels(2)...))
 	charttest.Spec(t, row)
 	for says, row := range map[string]chart.Row{
@@ -76,8 +77,9 @@ func TestMultiples(t *testing.T) {
 		"skewed: plot: accuracy: no history given":     Facets(Accuracy, Panel{Name: "skewed", Runs: nil}),
 		"b: plot: loss: history 1 is nil: did its run": Facets(over(compare.Loss), panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
 	} {
-		err := row.Err()
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), says), "%v, want %q", err, says)
+		if err := row.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
 	}
 }
 
@@ -100,8 +102,9 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 		t.Errorf("%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
 	}
 	row = Facets(over(compare.RoundTime), Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
-	expect.That(t, domain(row, 0, "y")[1] == 60 && domain(row, 1, "y")[1] == 100,
-		"%s %v, %s %v", row[0].Y.Title, domain(row, 0, "y"), row[1].Y.Title, domain(row, 1, "y"))
+	if a, b := domain(row, 0, "y"), domain(row, 1, "y"); a[1] != 60 || b[1] != 100 {
+		t.Errorf("%s %v, %s %v", row[0].Y.Title, a, row[1].Y.Title, b)
+	}
 }
 
 // Good, Fair and Poor come in this order on 14 problems: their ranks are 1, 2 and 3, and CD is 2.3437·√(12/84) = 0.886.
@@ -116,14 +119,16 @@ func TestRanks(t *testing.T) {
 	}
 	few := Ranks(compare.Accuracy, panels(4)...) // CD is 1.66: Good and Poor differ
 	expect.OK(t, few.Err())
-	s := few.Series[0]
-	expect.That(t, s.X2[0] >= s.X[1] && s.X2[1] >= s.X[2] && s.X2[0] <= s.X[2], "%+v", s)
+	if s := few.Series[0]; s.X2[0] < s.X[1] || s.X2[1] < s.X[2] || s.X2[0] > s.X[2] {
+		t.Errorf("%+v", s)
+	}
 	charttest.Golden(t, "ranks", few)
 	if f := Ranks(compare.Accuracy, panels(1)...); !strings.HasPrefix(f.Note, "mean of 2 seeds; ") {
 		t.Errorf("note %q, %v", f.Note, f.Err())
 	}
-	err := Ranks(compare.Loss).Err()
-	expect.That(t, err != nil && err.Error() == "plot: ranks: no problem given", "%v", err)
+	if err := Ranks(compare.Loss).Err(); err == nil || err.Error() != "plot: ranks: no problem given" {
+		t.Errorf("%v", err)
+	}
 }
 
 // The methods of all panels are rows, the best on top, and the baseline is a line down each figure.
@@ -134,23 +139,25 @@ func TestDots(t *testing.T) {
 		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
 	}
 	// Of 5 panels, 3 are in the first line. Their dots are at 0.6 + 0.04 + luck, and the intervals end at 0 and 1.
-	f := row[2]
-	expect.That(t, f.X.Title == "" && f.Y.Names[0] == "" && row[3].Y.Names[0] == "Poor" && near(f.Series[2].X[:1], []float64{0.645}) && f.Series[2].Tip[0] == "Good: 64.5 ± 6.4 %",
-		"%+v", f)
+	if f := row[2]; f.X.Title != "" || f.Y.Names[0] != "" || row[3].Y.Names[0] != "Poor" || !near(f.Series[2].X[:1], []float64{0.645}) || f.Series[2].Tip[0] != "Good: 64.5 ± 6.4 %" {
+		t.Errorf("%+v", f)
+	}
 	charttest.Golden(t, "dots", row[:2])
 	charttest.Spec(t, row)
 	noted := historyOf("A", 0.5)
 	noted.Rounds[0].Notes = map[string]fedkit.Float{"late": 3}
 	row = Dots(compare.Note("late"), "", Panel{Name: "x", Runs: []*fedkit.History{historyOf("A", 0.5)}}, Panel{Name: "y", Runs: []*fedkit.History{noted}})
-	expect.That(t, row.Err() == nil && len(row) == 1 && row[0].Title == "y" && row[0].Y.Names[0] == "A" && strings.HasPrefix(row[0].Note, "left out, without a value: x"),
-		"%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
+	if row.Err() != nil || len(row) != 1 || row[0].Title != "y" || row[0].Y.Names[0] != "A" || !strings.HasPrefix(row[0].Note, "left out, without a value: x") {
+		t.Errorf("%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
+	}
 	for says, row := range map[string]chart.Row{
 		"plot: dots: no run has a finite idle share":                   Dots(compare.Idle, "", panels(1)...),
 		`plot: dots: baseline "Best": must be one of Good, Fair, Poor`: Dots(compare.Accuracy, "Best", panels(1)...),
 		"plot: dots: compare: pivot: no panel given":                   Dots(compare.Accuracy, ""),
 	} {
-		err := row.Err()
-		expect.That(t, err != nil && err.Error() == says, "%v, want %q", err, says)
+		if err := row.Err(); err == nil || err.Error() != says {
+			t.Errorf("%v, want %q", err, says)
+		}
 	}
 }
 
@@ -166,10 +173,13 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	for tip, want := range map[string]string{"Good, α = 1: 60.5 ± 6.4 %": "60.5*", "Poor, α = 11: 38.5 ± 6.4 %": "38.5", "Good, β: –": "–", "Fair, β: 50.0 %": "50.0"} {
-		expect.That(t, text[tip] == want, "%s: %q, want %q", tip, text[tip], want)
+		if text[tip] != want {
+			t.Errorf("%s: %q, want %q", tip, text[tip], want)
+		}
 	}
-	expect.That(t, f.Title == "accuracy (%)" && strings.Contains(f.Note, "; *: best mean") && slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}),
-		"%q, %q, %q", f.Title, f.Note, f.X.Names)
+	if f.Title != "accuracy (%)" || !strings.Contains(f.Note, "; *: best mean") || !slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}) {
+		t.Errorf("%q, %q, %q", f.Title, f.Note, f.X.Names)
+	}
 	charttest.Golden(t, "grid", f)
 }
 
@@ -178,15 +188,18 @@ func TestForest(t *testing.T) {
 	f := Forest(compare.Quantity{}, "Fair", panels(6)...)
 	expect.OK(t, f.Err())
 	better, worse := f.Series[4], f.Series[5]
-	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Good"}) && near(better.X, []float64{0.1}) && near(worse.X, []float64{-0.2}) && f.X.Title == "accuracy minus that of Fair",
-		"%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
-	expect.That(t, strings.HasPrefix(better.Tip[0], "Good: 10.0 (") && strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; "),
-		"%q, %q", better.Tip, f.Note)
+	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
+		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
+	}
+	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
+		t.Errorf("%q, %q", better.Tip, f.Note)
+	}
 	charttest.Golden(t, "forest", f)
 	// The smaller loss is better.
 	if f := Forest(compare.Loss, "Fair", panels(2)...); f.Err() != nil || f.Y.Names[1] != "Good" || len(f.Series[4].X) != 1 || f.Series[4].X[0] > 0 || !strings.Contains(f.Note, "paired t test") {
 		t.Errorf("%v, %+v, %q", f.Err(), f.Series, f.Note)
 	}
-	err := Forest(compare.Accuracy, "Best", panels(1)...).Err()
-	expect.That(t, err != nil && strings.Contains(err.Error(), `baseline = "Best": must be one of "Good", "Fair", "Poor"`), "%v", err)
+	if err := Forest(compare.Accuracy, "Best", panels(1)...).Err(); err == nil || !strings.Contains(err.Error(), `baseline = "Best": must be one of "Good", "Fair", "Poor"`) {
+		t.Errorf("%v", err)
+	}
 }

@@ -14,12 +14,16 @@ import (
 func TestPresets(t *testing.T) {
 	names := preset.Names()
 	for _, p := range preset.All() {
-		e := p.Trial
-		expect.That(t, e.Strategy != nil && e.Data != nil && e.Partition != nil && e.Model.Key() != "" && e.Options.Rounds != 0 && p.About != "" && p.Source != "" && p.Published != nil,
-			"%s is not complete: %+v", p.Name, p)
-		expect.That(t, p.Name == strings.ToLower(p.Name) && !strings.Contains(p.Name, " "), "%q is no name for a command line", p.Name)
+		if e := p.Trial; e.Strategy == nil || e.Data == nil || e.Partition == nil || e.Model.Key() == "" || e.Options.Rounds == 0 || p.About == "" || p.Source == "" || p.Published == nil {
+			t.Errorf("%s is not complete: %+v", p.Name, p)
+		}
+		if p.Name != strings.ToLower(p.Name) || strings.Contains(p.Name, " ") {
+			t.Errorf("%q is no name for a command line", p.Name)
+		}
 		again := expect.Value(preset.ByName(strings.ToUpper(p.Name)))(t)
-		expect.That(t, again.About == p.About, "%s is found as %s", p.Name, again.Name)
+		if again.About != p.About {
+			t.Errorf("%s is found as %s", p.Name, again.Name)
+		}
 	}
 	if slices.Sort(names); len(slices.Compact(names)) != len(preset.All()) {
 		t.Error("two have one name:", names)

@@ -61,14 +61,19 @@ func TestFollow(t *testing.T) {
 			}
 			h, err := l.Follow(filepath.Join(dir, file))
 			want := <-own
-			expect.Must(t, err == nil && !h.Stopped && len(h.Rounds) == 8 && h.Accuracy() == want.Accuracy(), "%v, %v", h, err)
+			if err != nil || h.Stopped || len(h.Rounds) != 8 || h.Accuracy() != want.Accuracy() {
+				t.Fatalf("%v, %v", h, err)
+			}
 			lines, figures := out.of("line"), out.of("figure")
 			if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 8 rounds in ") || !strings.Contains(s, " · accuracy ") {
 				t.Errorf("at the end: %q", s)
 			}
-			expect.That(t, strings.Contains(lines[len(lines)-2].text, "/8 · accuracy "), "before: %q", lines[len(lines)-2].text)
-			f := figures[len(figures)-1]
-			expect.That(t, f.final && l.runs[0].Rounds == 8 && len(figures) >= 2 && log.Len() <= 0, "%d figures, log %q", len(figures), log)
+			if s := lines[len(lines)-2].text; !strings.Contains(s, "/8 · accuracy ") {
+				t.Errorf("before: %q", s)
+			}
+			if f := figures[len(figures)-1]; !f.final || l.runs[0].Rounds != 8 || len(figures) < 2 || log.Len() > 0 {
+				t.Errorf("%d figures, log %q", len(figures), log)
+			}
 		})
 	}
 }
@@ -121,12 +126,16 @@ func TestFollowKilled(t *testing.T) {
 	for _, file := range []string{path, path + ".jsonl"} {
 		l, out, _ := fakeWatcher()
 		h, err := l.Follow(file)
-		expect.Must(t, err == nil && h.Stopped && len(h.Rounds) >= 3, "%v, %v", h, err)
+		if err != nil || !h.Stopped || len(h.Rounds) < 3 {
+			t.Fatalf("%v, %v", h, err)
+		}
 		lines, figures := out.of("line"), out.of("figure")
-		s := lines[len(lines)-1].text
-		expect.That(t, strings.HasPrefix(s, "FedAvg  ■ ended after round ") && strings.Contains(s, " of 1000: stopped, killed or failed · accuracy "),
-			"at the end: %q", s)
-		expect.That(t, len(figures) == 1 && figures[0].final, "%d figures", len(figures))
+		if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ■ ended after round ") || !strings.Contains(s, " of 1000: stopped, killed or failed · accuracy ") {
+			t.Errorf("at the end: %q", s)
+		}
+		if len(figures) != 1 || !figures[0].final {
+			t.Errorf("%d figures", len(figures))
+		}
 	}
 }
 
@@ -142,13 +151,14 @@ func TestFollowNothing(t *testing.T) {
 		t.Error(err)
 	}
 	expect.OK(t, os.Truncate(path, 0))
-	s, err := Read(path)
-	expect.That(t, err == nil && s.Running, "a file that was made just now: %+v, %v", s, err)
+	if s, err := Read(path); err != nil || !s.Running {
+		t.Errorf("a file that was made just now: %+v, %v", s, err)
+	}
 	old := time.Now().Add(-time.Minute)
 	expect.OK(t, os.Chtimes(path, old, old))
 	l, out, _ := fakeWatcher()
 	h, err := l.Follow(path)
-	lines := out.of("line")
-	expect.That(t, err == nil && h == nil && len(lines) == 1 && lines[0].text == "other  ■ ended before round 1: stopped, killed or failed",
-		"%v, %v, %+v", h, err, lines)
+	if lines := out.of("line"); err != nil || h != nil || len(lines) != 1 || lines[0].text != "other  ■ ended before round 1: stopped, killed or failed" {
+		t.Errorf("%v, %v, %+v", h, err, lines)
+	}
 }

@@ -2,7 +2,6 @@ package progress
 
 import (
 	"errors"
-	"fedkit.example/fedkit/fedtest/expect"
 	"strings"
 	"testing"
 	"time"
@@ -21,16 +20,18 @@ func TestStudy(t *testing.T) {
 	l.Round(two, 4)
 	*out.clock = out.clock.Add(10 * time.Second)
 	l.Done(one, nil)
-	expect.That(t, !out.of("line")[len(out.of("line"))-1].final && !out.of("figure")[0].final, "the study goes on")
+	if m := out.of("line"); m[len(m)-1].final || out.of("figure")[0].final {
+		t.Error("the study goes on")
+	}
 	// One run and a quarter of another took 20 s: the remaining 4.75 take 76 s.
 	want := "5 of 10 done, 1 running, 4 stored, 76 s left\nFedAvg  █████░"
 	if s := l.text(); !strings.HasPrefix(s, want) || strings.Count(s, "\n") != 1 {
 		t.Errorf("%q, want %q", s, want)
 	}
 	l.Done(two, errors.New("out of memory"))
-	s := l.text()
-	expect.That(t, strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") && strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39"),
-		"%q", s)
+	if s := l.text(); !strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") || !strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39") {
+		t.Errorf("%q", s)
+	}
 	for seed := range uint64(4) {
 		play(l, out.clock, with(2+seed, 0.1), time.Second, nil)
 	}
@@ -44,7 +45,9 @@ func TestStudy(t *testing.T) {
 			finals++
 		}
 	}
-	expect.That(t, finals == 1 && figures[len(figures)-1].final, "%d final figures of %d", finals, len(figures))
+	if finals != 1 || !figures[len(figures)-1].final {
+		t.Errorf("%d final figures of %d", finals, len(figures))
+	}
 }
 
 // A run after a study does not belong to it.
@@ -53,8 +56,9 @@ func TestAfterStudy(t *testing.T) {
 	l.Plan(1, 0)
 	play(l, out.clock, with(0, 0.1), time.Second, nil)
 	play(l, out.clock, with(1, 0.1), time.Second, nil)
-	s := l.text()
-	expect.That(t, !strings.Contains(s, "done") && strings.Count(s, "✓ 1 rounds") == 2, "%q", s)
+	if s := l.text(); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
+		t.Errorf("%q", s)
+	}
 }
 
 // A stopped study still draws its final figure.
@@ -70,15 +74,20 @@ func TestStudyStopped(t *testing.T) {
 		m := out.of("figure")
 		return len(m) > 0 && m[len(m)-1].final
 	}
-	expect.That(t, !final(), "a run goes on")
+	if final() {
+		t.Error("a run goes on")
+	}
 	if l.Done(b, nil); !final() {
 		t.Error("no final figure")
 	}
-	expect.That(t, l.text() == "0 of 10 done, 2 stopped, in 0 s", "%q", l.text())
+	if s := l.text(); s != "0 of 10 done, 2 stopped, in 0 s" {
+		t.Errorf("%q", s)
+	}
 	l, out, _ = fakeWatcher()
 	l.Plan(3, 3)
-	m := out.of("line")
-	expect.That(t, len(m) == 1 && m[0].text == "3 of 3 done, 3 stored, in 0 s" && m[0].final, "all stored: %+v", m)
+	if m := out.of("line"); len(m) != 1 || m[0].text != "3 of 3 done, 3 stored, in 0 s" || !m[0].final {
+		t.Errorf("all stored: %+v", m)
+	}
 }
 
 // Outside a notebook the line counts runs too, and a failure has a line of its own.
@@ -94,7 +103,9 @@ func TestStudyInTerminal(t *testing.T) {
 	l.notebook = false
 	l.Plan(3, 0)
 	l.Done(with(0, 0.1), errors.New("out of memory"))
-	expect.That(t, strings.Contains(plain(log.String()), "\nFedAvg  ✗ failed after round 1: out of memory"), "%q", plain(log.String()))
+	if s := plain(log.String()); !strings.Contains(s, "\nFedAvg  ✗ failed after round 1: out of memory") {
+		t.Errorf("%q", s)
+	}
 }
 
 // The rounds of finished runs are released.
@@ -103,5 +114,7 @@ func TestRoundsAreForgotten(t *testing.T) {
 	l.Plan(30, 0)
 	h := steady(2)
 	play(l, out.clock, h, time.Second, nil)
-	expect.That(t, len(l.runs[0].History.Rounds) == 0 && len(h.Rounds) == 2, "rounds are kept, or taken from the caller")
+	if len(l.runs[0].History.Rounds) != 0 || len(h.Rounds) != 2 {
+		t.Error("rounds are kept, or taken from the caller")
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fedkit.example/fedkit/fedtest/expect"
 	"math"
 	"slices"
 	"strings"
@@ -121,29 +120,39 @@ func TestInNotebook(t *testing.T) {
 			ids = append(ids, m.id)
 		}
 	}
-	expect.Must(t, slices.Equal(ids, []string{"line", "figure"}), "outputs %v: want one line, then one figure", ids)
+	if !slices.Equal(ids, []string{"line", "figure"}) {
+		t.Fatalf("outputs %v: want one line, then one figure", ids)
+	}
 	if n := len(out.of("line")); n < 20 || n > 27 {
 		t.Errorf("%d lines in 5 s", n)
 	}
-	n := len(out.of("figure"))
-	expect.That(t, n >= 7 && n <= 10, "%d figures in 5 s", n)
+	if n := len(out.of("figure")); n < 7 || n > 10 {
+		t.Errorf("%d figures in 5 s", n)
+	}
 	for _, id := range ids {
 		m := out.of(id)
 		for i := 1; i < len(m)-1; i++ { // the last message comes when the run is over
-			expect.That(t, m[i].at.Sub(m[i-1].at) >= 200*time.Millisecond, "%s: %v after the one before", id, m[i].at.Sub(m[i-1].at))
+			if d := m[i].at.Sub(m[i-1].at); d < 200*time.Millisecond {
+				t.Errorf("%s: %v after the one before", id, d)
+			}
 		}
 	}
 	figures := out.of("figure")
 	for i, m := range figures {
-		expect.That(t, m.final == (i == len(figures)-1), "figure %d of %d: final %v", i, len(figures), m.final)
+		if m.final != (i == len(figures)-1) {
+			t.Errorf("figure %d of %d: final %v", i, len(figures), m.final)
+		}
 	}
 	lines := out.of("line")
 	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "250 ms/round") || !strings.Contains(s, " left") {
 		t.Errorf("half way: %s", s)
 	}
-	s := lines[len(lines)-1].text
-	expect.That(t, strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy "), "at the end: %s", s)
-	expect.That(t, lines[len(lines)-1].final && !lines[0].final && log.Len() <= 0, "log %q", log)
+	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy ") {
+		t.Errorf("at the end: %s", s)
+	}
+	if !lines[len(lines)-1].final || lines[0].final || log.Len() > 0 {
+		t.Errorf("log %q", log)
+	}
 }
 
 func TestLinesOfRuns(t *testing.T) {
@@ -153,9 +162,12 @@ func TestLinesOfRuns(t *testing.T) {
 	}
 	play(l, out.clock, history("FedProx", slices.Repeat([]float64{0.5}, 20)...), time.Second, context.Canceled)
 	last := l.text()
-	expect.That(t, strings.Count(last, "\n") == 3 && strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20"), "lines:\n%s", last)
-	m := out.of("figure")
-	expect.That(t, m[len(m)-1].runs == 4, "a figure of %d runs", m[len(m)-1].runs)
+	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
+		t.Errorf("lines:\n%s", last)
+	}
+	if m := out.of("figure"); m[len(m)-1].runs != 4 {
+		t.Errorf("a figure of %d runs", m[len(m)-1].runs)
+	}
 }
 
 // What is said of a run that is over: losses with a true minus and a power of ten, both models' accuracy, why it failed.
@@ -178,7 +190,9 @@ func TestLineOfARun(t *testing.T) {
 	}
 	l, _, _ := fakeWatcher()
 	l.Done(history("early"), errors.New("no clients\nstack"))
-	expect.That(t, l.text() == "early  ✗ failed before round 1: no clients", "%q", l.text())
+	if s := l.text(); s != "early  ✗ failed before round 1: no clients" {
+		t.Errorf("%q", s)
+	}
 }
 
 // Runs of one name that are not seeds of one configuration are distinguished.
@@ -187,8 +201,9 @@ func TestRunsAreToldApart(t *testing.T) {
 	for _, lr := range []float64{0.001, 0.1} {
 		play(l, out.clock, with(0, lr), time.Second, nil)
 	}
-	s := l.text()
-	expect.That(t, strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") && strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓"), "lines:\n%s", s)
+	if s := l.text(); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
+		t.Errorf("lines:\n%s", s)
+	}
 }
 
 // Mistakes of callers, outputs that fail and panics of the figure do not stop a run. The latter two are reported once.
@@ -204,7 +219,9 @@ func TestFailures(t *testing.T) {
 		l, out, log := fakeWatcher()
 		fail(l, out)
 		play(l, out.clock, steady(3), time.Second, nil)
-		expect.That(t, log.String() == display.ErrorPrefix+"progress: "+what+"\n", "%q", log.String())
+		if s := log.String(); s != display.ErrorPrefix+"progress: "+what+"\n" {
+			t.Errorf("%q", s)
+		}
 	}
 }
 
@@ -220,7 +237,9 @@ func TestStoppedRuns(t *testing.T) {
 	}
 	h.Stopped = true
 	l.Done(h, nil)
-	expect.That(t, l.text() == "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8", "%q", l.text())
+	if s := l.text(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
+		t.Errorf("%q", s)
+	}
 }
 
 // If a notebook takes 100 ms per message, the duty cycle is at most 5 %, except at the end.
@@ -229,8 +248,9 @@ func TestBacksOff(t *testing.T) {
 	out.slow = 100 * time.Millisecond
 	begin := *out.clock
 	play(l, out.clock, steady(600), 50*time.Millisecond, nil)
-	share := float64(len(out.messages)-2) * 0.1 / out.clock.Sub(begin).Seconds()
-	expect.That(t, share <= 0.12, "%.0f %% of the time", 100*share)
+	if share := float64(len(out.messages)-2) * 0.1 / out.clock.Sub(begin).Seconds(); share > 0.12 {
+		t.Errorf("%.0f %% of the time", 100*share)
+	}
 }
 
 func TestOutsideNotebook(t *testing.T) {
@@ -238,20 +258,26 @@ func TestOutsideNotebook(t *testing.T) {
 	l.notebook, l.pause = false, logPause
 	play(l, out.clock, steady(100), 500*time.Millisecond, errors.New("out of memory"))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	expect.That(t, len(lines) == 6 && strings.Contains(lines[5], "✗ failed after round 100 of 100: out of memory"), "in 50 s:\n%s", log)
-	expect.That(t, len(out.messages) == 1 && out.messages[0].final, "%+v: want the final figure alone", out.messages)
+	if len(lines) != 6 || !strings.Contains(lines[5], "✗ failed after round 100 of 100: out of memory") {
+		t.Errorf("in 50 s:\n%s", log)
+	}
+	if len(out.messages) != 1 || !out.messages[0].final {
+		t.Errorf("%+v: want the final figure alone", out.messages)
+	}
 	log.Reset()
 	l.terminal, l.pause = true, linePause
 	play(l, out.clock, history("B", 0.1, 0.2), time.Second, nil)
-	s := plain(log.String())
-	expect.That(t, strings.Count(s, "\r") == 3 && strings.Count(s, "\n") == 1, "%q", s)
+	if s := plain(log.String()); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 1 {
+		t.Errorf("%q", s)
+	}
 }
 
 // Names and errors neither control a terminal nor break lines.
 func TestLineOfAnyName(t *testing.T) {
 	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Ended: true, err: errors.New("\x1bc")}
-	expect.That(t, p.line(time.Now()) == `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`,
-		"%q, want %q", p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`)
+	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // On a terminal a line never takes more columns than there are; why a run failed is said in full.
@@ -272,7 +298,9 @@ func TestLinesFitTheTerminal(t *testing.T) {
 						n++
 					}
 				}
-				expect.That(t, n < columns && (n >= columns-3 || !strings.HasSuffix(line, "…")), "%d columns of %d: %s", n, columns, line)
+				if n >= columns || n < columns-3 && strings.HasSuffix(line, "…") {
+					t.Errorf("%d columns of %d: %s", n, columns, line)
+				}
 			}
 		}
 	}
@@ -283,10 +311,14 @@ func TestLinesFitTheTerminal(t *testing.T) {
 		p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "FedAvg"}
 		h := history("FedAvg", 0.25)
 		p.advance(h, 3, *out.clock)
-		expect.That(t, plain(fit(p.line(*out.clock), columns)) == want, "%q, want %q", plain(fit(p.line(*out.clock), columns)), want)
+		if got := plain(fit(p.line(*out.clock), columns)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 	log.Reset()
 	why := strings.Repeat("because ", 20)
 	play(l, out.clock, history("FedAvg", 0.1), time.Second, errors.New(why))
-	expect.That(t, strings.Contains(log.String(), why), "%v", log)
+	if !strings.Contains(log.String(), why) {
+		t.Error(log)
+	}
 }

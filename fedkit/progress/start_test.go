@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -22,11 +21,13 @@ func TestFromTheStart(t *testing.T) {
 		l.refresh()
 	}
 	lines := out.of("line")
-	expect.Must(t, len(lines) >= 12 && len(out.of("figure")) <= 0,
-		"%d lines in 2.5 s, %d figures before a round", len(lines), len(out.of("figure")))
+	if len(lines) < 12 || len(out.of("figure")) > 0 {
+		t.Fatalf("%d lines in 2.5 s, %d figures before a round", len(lines), len(out.of("figure")))
+	}
 	for i, want := range map[int]string{0: "starting … 0.0 s", 5: "round 1 of 3 … 1.0 s", 12: "round 1 of 3 … 2.4 s"} {
-		got := lines[i].text
-		expect.That(t, strings.HasPrefix(got, "FedAvg  ░") && strings.HasSuffix(got, want), "line %d: %q, want %q", i, got, want)
+		if got := lines[i].text; !strings.HasPrefix(got, "FedAvg  ░") || !strings.HasSuffix(got, want) {
+			t.Errorf("line %d: %q, want %q", i, got, want)
+		}
 	}
 	h.Rounds = all[:1]
 	l.Round(h, 3)
@@ -39,8 +40,12 @@ func TestFromTheStart(t *testing.T) {
 	h.Rounds = all
 	l.Round(h, 3)
 	l.Done(h, nil)
-	expect.That(t, strings.HasPrefix(l.text(), "FedAvg  ✓ 3 rounds in 3.90 s"), "the time before the first round counts: %q", l.text())
-	expect.That(t, !l.refresh(), "no run goes on")
+	if got := l.text(); !strings.HasPrefix(got, "FedAvg  ✓ 3 rounds in 3.90 s") {
+		t.Errorf("the time before the first round counts: %q", got)
+	}
+	if l.refresh() {
+		t.Error("no run goes on")
+	}
 }
 
 // A change between two updates is shown soon, also if no round follows.
@@ -58,9 +63,13 @@ func TestCatchesUp(t *testing.T) {
 			l.Round(h, 9)
 		}
 		time.Sleep(300 * time.Millisecond)
-		expect.That(t, strings.Contains(shown.last(), "round 3/9"), "0.3 s after round 3: %q", shown.last())
+		if text := shown.last(); !strings.Contains(text, "round 3/9") {
+			t.Errorf("0.3 s after round 3: %q", text)
+		}
 		time.Sleep(time.Second)
-		expect.That(t, drawn.last() == "3 rounds", "1.3 s after round 3: a figure of %s", drawn.last())
+		if text := drawn.last(); text != "3 rounds" {
+			t.Errorf("1.3 s after round 3: a figure of %s", text)
+		}
 		l.Done(h, nil)
 		time.Sleep(l.tick) // until the ticker has stopped
 	})
@@ -93,19 +102,27 @@ func TestFromCheckpoint(t *testing.T) {
 	*out.clock = out.clock.Add(2 * time.Second)
 	h.Rounds = all[:6]
 	l.Start(h, 10)
-	expect.Must(t, len(l.runs) == 1, "%d runs", len(l.runs))
-	expect.Must(t, len(out.of("figure")) == 1 && l.runs[0].Rounds == 6, "%d figures, %d rounds", len(out.of("figure")), l.runs[0].Rounds)
+	if n := len(l.runs); n != 1 {
+		t.Fatalf("%d runs", n)
+	}
+	if figures := out.of("figure"); len(figures) != 1 || l.runs[0].Rounds != 6 {
+		t.Fatalf("%d figures, %d rounds", len(figures), l.runs[0].Rounds)
+	}
 	if got := l.text(); !strings.Contains(got, " round 6/10 · accuracy ") || !strings.Contains(got, " · 250 ms/round · 1 s left") {
 		t.Errorf("at the start: %q", got)
 	}
 	h.Rounds = all
 	l.Round(h, 10)
 	l.Done(h, nil)
-	expect.That(t, strings.HasPrefix(l.text(), "FedAvg  ✓ 10 rounds in 3.50 s (6 of them before) · accuracy "), "at the end: %q", l.text())
+	if got := l.text(); !strings.HasPrefix(got, "FedAvg  ✓ 10 rounds in 3.50 s (6 of them before) · accuracy ") {
+		t.Errorf("at the end: %q", got)
+	}
 }
 
 func TestPace(t *testing.T) {
 	for s, want := range map[float64]string{0.00123: "1.23 ms/round", 0.0124: "12.4 ms/round", 0.999: "999 ms/round", 1.5: "1.50 s/round", 200: "3 min 20 s/round"} {
-		expect.That(t, plain(perRound(s)) == want, "%v s: %q, want %q", s, plain(perRound(s)), want)
+		if got := plain(perRound(s)); got != want {
+			t.Errorf("%v s: %q, want %q", s, got, want)
+		}
 	}
 }

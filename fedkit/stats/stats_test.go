@@ -69,7 +69,9 @@ func TestPairedTests(t *testing.T) {
 		"all zero":              {[]float64{0, 0, 0}, nan, nan, true},
 		"all the same but zero": {[]float64{0.5, 0.5}, 0, 0.5, true},
 	} {
-		expect.That(t, close(PairedT(c.d), c.t), "%s: t %v, want %v", what, PairedT(c.d), c.t)
+		if p := PairedT(c.d); !close(p, c.t) {
+			t.Errorf("%s: t %v, want %v", what, p, c.t)
+		}
 		if p, exact := Wilcoxon(c.d); !close(p, c.wilcoxon) || exact != c.exact {
 			t.Errorf("%s: Wilcoxon %v, exact %v, want %v, %v", what, p, exact, c.wilcoxon, c.exact)
 		}
@@ -121,7 +123,9 @@ func TestHolm(t *testing.T) {
 	} {
 		got := Holm(c[0])
 		for i, want := range c[1] {
-			expect.That(t, close(got[i], want), "%v: %v, want %v", c[0], got, c[1])
+			if !close(got[i], want) {
+				t.Errorf("%v: %v, want %v", c[0], got, c[1])
+			}
 		}
 	}
 }
@@ -132,7 +136,9 @@ func TestFriedman(t *testing.T) {
 	blocks := [][]float64{{0.90, 0.91, 0.93, 0.88}, {0.85, 0.88, 0.87, 0.80}, {0.70, 0.70, 0.75, 0.65}, {0.95, 0.94, 0.96, 0.94}, {0.60, 0.66, 0.69, 0.61}}
 	p, ranks := expect.Values(Friedman(blocks))(t)
 	for i, want := range []float64{2.1, 2.8, 3.8, 1.3} {
-		expect.That(t, close(ranks[i], want) && close(p, 0.014342862457230003), "p = %v, ranks %v", p, ranks)
+		if !close(ranks[i], want) || !close(p, 0.014342862457230003) {
+			t.Errorf("p = %v, ranks %v", p, ranks)
+		}
 	}
 	if p, ranks, err := Friedman([][]float64{{1, 1}, {2, 2}}); !math.IsNaN(p) || !slices.Equal(ranks, []float64{1.5, 1.5}) || err != nil {
 		t.Errorf("all equal: %v, %v, %v", p, ranks, err)
@@ -151,9 +157,12 @@ func TestCriticalDifference(t *testing.T) {
 		3.101730341, 3.163683577, 3.218653607, 3.268003924, 3.312738593, 3.353617752, 3.391230284, 3.426041379, 3.458424707,
 		3.488684799, 3.517073009, 3.543799132} {
 		k := i + 2
-		q := studentizedRange(0.95, k) / math.Sqrt2
-		expect.That(t, math.Abs(q-want) <= 2e-9, "k = %d: q %.10g, want %.10g", k, q, want)
+		if q := studentizedRange(0.95, k) / math.Sqrt2; math.Abs(q-want) > 2e-9 {
+			t.Errorf("k = %d: q %.10g, want %.10g", k, q, want)
+		}
 	}
 	// Demšar (2006, section 3.2.2): four classifiers on 14 data sets differ if their ranks are 1.25 apart.
-	expect.That(t, math.Abs(CriticalDifference(4, 14)-1.25) <= 0.005, "CD = %v", CriticalDifference(4, 14))
+	if cd := CriticalDifference(4, 14); math.Abs(cd-1.25) > 0.005 {
+		t.Errorf("CD = %v", cd)
+	}
 }

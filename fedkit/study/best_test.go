@@ -46,8 +46,9 @@ func TestBest(t *testing.T) {
 		"the first of the equal": {Runs{rs[1], rs[2]}, compare.Accuracy, "0.1", datasets.ValidationPart},
 	} {
 		best, on, err := c.runs.Best("η", c.by)
-		expect.That(t, err == nil && len(best) == len(c.runs.Where("η", c.want)) && best[0].Is("η", c.want) && on == c.on,
-			"%s: %v on part %d, %v; want η %s on part %d", name, best, on, err, c.want, c.on)
+		if err != nil || len(best) != len(c.runs.Where("η", c.want)) || !best[0].Is("η", c.want) || on != c.on {
+			t.Errorf("%s: %v on part %d, %v; want η %s on part %d", name, best, on, err, c.want, c.on)
+		}
 	}
 	expect.Invalid(t, `study: best ρ: invalid: key = "ρ": must be a label or option of the runs`)(rs.Best("ρ", compare.Accuracy))
 	expect.Invalid(t, "runs = 2 with 0.1, and 1 with 0.3: must be the same number for each value")(rs[:3].Best("η", compare.Accuracy))
@@ -65,5 +66,7 @@ func TestBestOfAnExtract(t *testing.T) {
 	runs, file := expect.Value(st.Run(t.Context()))(t), filepath.Join(t.TempDir(), "some.runs")
 	expect.OK(t, runs.Extract(file))
 	best, on, err := expect.Value(Open(file))(t).Best("η", compare.Clients)
-	expect.That(t, err == nil && best[0].Is("η", 0.1) && on == datasets.ValidationPart, "%v on part %d, %v", best, on, err)
+	if err != nil || !best[0].Is("η", 0.1) || on != datasets.ValidationPart {
+		t.Errorf("%v on part %d, %v", best, on, err)
+	}
 }

@@ -29,14 +29,18 @@ func TestHistoriesCutOff(t *testing.T) {
 	for i, at := range []string{`{"round":3`, `{"end"`} {
 		b := must.M1(os.ReadFile(runs[i].Path("history.jsonl")))
 		expect.OK(t, os.Truncate(runs[i].Path("history.jsonl"), int64(strings.Index(string(b), at))))
-		h, err := runs[i].Light()
-		expect.That(t, err != nil, "%d rounds", len(h.Rounds))
+		if h, err := runs[i].Light(); err == nil {
+			t.Errorf("%d rounds", len(h.Rounds))
+		}
 	}
 	again, words := run(t, st)
-	expect.That(t, len(again) == 3 && strings.Count(words, "damaged, and computed anew: ") == 2, "%v, %q", again, words)
+	if len(again) != 3 || strings.Count(words, "damaged, and computed anew: ") != 2 {
+		t.Errorf("%v, %q", again, words)
+	}
 	for _, r := range again {
-		h, err := r.History()
-		expect.That(t, err == nil && len(h.Rounds) == 3 && !h.Stopped, "%v %v", h, err)
+		if h, err := r.History(); err != nil || len(h.Rounds) != 3 || h.Stopped {
+			t.Error(h, err)
+		}
 	}
 }
 
@@ -68,15 +72,18 @@ func (h *holds) Serve(r *fedkit.Round) fedkit.Serving { return h.Inner.Serve(r) 
 // Concurrent runs share no State, however a strategy wraps another.
 func TestStrategiesHeldByOthers(t *testing.T) {
 	fed, held := digits(t), &holds{avg(0.1)}
-	c, err := fedkit.Clone(held)
-	expect.Must(t, err == nil && c.(*holds).Inner != held.Inner && c.(*holds).Inner.Local.LR == 0.1, "%v %v", c, err)
+	if c, err := fedkit.Clone(held); err != nil || c.(*holds).Inner == held.Inner || c.(*holds).Inner.Local.LR != 0.1 {
+		t.Fatal(c, err)
+	}
 	st := study.New(t.TempDir())
 	st.Parallel = 3
 	three(st, fed, held, 3)
 	runs, _ := run(t, st)
 	for seed, h := range runs.Histories() {
 		alone := must.M1(fedkit.Run(ctx, fed, &holds{avg(0.1)}, fedkit.Options{Rounds: 3, Seed: uint64(seed)}))
-		expect.That(t, withoutTimes(h) == withoutTimes(alone), "seed %d:\n%s\nwant\n%s", seed, withoutTimes(h), withoutTimes(alone))
+		if got, want := withoutTimes(h), withoutTimes(alone); got != want {
+			t.Errorf("seed %d:\n%s\nwant\n%s", seed, got, want)
+		}
 	}
 }
 
@@ -132,9 +139,12 @@ func TestMoreRounds(t *testing.T) {
 			}
 		}
 	}
-	want := []int{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}
-	expect.That(t, slices.Equal(computed, want), "computed %v, want %v", computed, want)
-	expect.That(t, ends[0] == ends[1], "a run of 6 rounds ended with %s, alone with %s", ends[0], ends[1])
+	if want := []int{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}; !slices.Equal(computed, want) {
+		t.Errorf("computed %v, want %v", computed, want)
+	}
+	if ends[0] != ends[1] {
+		t.Errorf("a run of 6 rounds ended with %s, alone with %s", ends[0], ends[1])
+	}
 }
 
 // A run that StopAt ends is complete: it is stored, says why it ended, here and in an extract, and is not computed again. One of more
@@ -152,15 +162,17 @@ func TestRunsThatEndEarly(t *testing.T) {
 		expect.OK(t, runs.Extract(extract))
 		for _, r := range append(runs, expect.Value(study.Open(extract))(t)...) {
 			h := expect.Value(r.History())(t)
-			expect.That(t, r.Rounds == 2 && !h.Stopped && strings.Contains(h.Early, "in round 2 reached 100") && r.About.Early == h.Early,
-				"study %d: %d rounds, stopped %v, early %q and %q", i, r.Rounds, h.Stopped, h.Early, r.About.Early)
+			if r.Rounds != 2 || h.Stopped || !strings.Contains(h.Early, "in round 2 reached 100") || r.About.Early != h.Early {
+				t.Errorf("study %d: %d rounds, stopped %v, early %q and %q", i, r.Rounds, h.Stopped, h.Early, r.About.Early)
+			}
 			if left, _ := filepath.Glob(r.Path("checkpoint*")); left != nil {
 				t.Errorf("it left %v", left)
 			}
 		}
 	}
-	expect.That(t, computed == 6,
-		"%d rounds were computed, want 2 of the first run, 2 of the one of 20 rounds, and 2 of those of 30 and 40", computed)
+	if computed != 6 {
+		t.Errorf("%d rounds were computed, want 2 of the first run, 2 of the one of 20 rounds, and 2 of those of 30 and 40", computed)
+	}
 }
 
 // rounds observes rounds.
@@ -188,7 +200,9 @@ func TestNamesOfFolders(t *testing.T) {
 	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1}, "label\n/", "\x00")
 	runs, _ := run(t, st)
 	files, err := os.ReadDir(runs[0].Path("."))
-	expect.That(t, err == nil && len(files) == 2, "%v %v", files, err)
+	if err != nil || len(files) != 2 {
+		t.Error(files, err)
+	}
 }
 
 // A checkpoint is kept if a run cannot begin.
@@ -236,15 +250,16 @@ func TestTwoStudiesOfOneProgram(t *testing.T) {
 			st := study.New(dir)
 			st.Watch, st.Log = &count[i], io.Discard
 			three(st, fed, avg(0.1), 10)
-			runs, err := st.Run(ctx)
-			expect.That(t, err == nil && len(runs) == 3 && len(runs.Failed()) <= 0, "%v %v", runs, err)
+			if runs, err := st.Run(ctx); err != nil || len(runs) != 3 || len(runs.Failed()) > 0 {
+				t.Error(runs, err)
+			}
 		})
 	}
 	both.Wait()
 	for i := range count {
-		n := count[i].done + count[i].others
-		expect.That(t, n == 3 && count[0].begun+count[1].begun == 3 && count[0].done+count[1].done == 3,
-			"study %d: %d runs were begun, %d computed, %d by the other", i, count[i].begun, count[i].done, count[i].others)
+		if n := count[i].done + count[i].others; n != 3 || count[0].begun+count[1].begun != 3 || count[0].done+count[1].done != 3 {
+			t.Errorf("study %d: %d runs were begun, %d computed, %d by the other", i, count[i].begun, count[i].done, count[i].others)
+		}
 	}
 }
 
@@ -268,11 +283,13 @@ func TestRunTakenOver(t *testing.T) {
 	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1_000_000})
 	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 2})
 	runs, err := st.Run(ctx)
-	expect.That(t, len(runs) == 1 && runs[0].Rounds == 2 && err != nil && strings.HasPrefix(err.Error(), "study: 1 of 2 runs are left: study: FedAvg: another process took the run over"),
-		"%v %v", runs, err)
+	if len(runs) != 1 || runs[0].Rounds != 2 || err == nil || !strings.HasPrefix(err.Error(), "study: 1 of 2 runs are left: study: FedAvg: another process took the run over") {
+		t.Error(runs, err)
+	}
 	for _, e := range must.M1(os.ReadDir(theirs)) {
-		b := must.M1(os.ReadFile(filepath.Join(theirs, e.Name())))
-		expect.That(t, string(b) == "theirs" && strings.HasPrefix(e.Name(), "checkpoint"), "%s: %.20q", e.Name(), b)
+		if b := must.M1(os.ReadFile(filepath.Join(theirs, e.Name()))); string(b) != "theirs" || !strings.HasPrefix(e.Name(), "checkpoint") {
+			t.Errorf("%s: %.20q", e.Name(), b)
+		}
 	}
 	if runs, _ := study.List(st.Dir); len(runs.Failed()) > 0 || len(study.Computing(st.Dir)) != 1 {
 		t.Error(runs.Failed())

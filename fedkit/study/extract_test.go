@@ -37,11 +37,14 @@ func TestExtractHasLinks(t *testing.T) {
 	must.M(runs.Extract(path))
 	whole, short := must.M1(runs[0].History()), must.M1(must.M1(study.Open(path))[0].History())
 	one := whole.Rounds[0].Links
-	expect.Must(t, len(short.Rounds) == 3 && len(one) == 4, "%v %v", short.Rounds, one)
+	if len(short.Rounds) != 3 || len(one) != 4 {
+		t.Fatal(short.Rounds, one)
+	}
 	for i, r := range short.Rounds {
 		for name, n := range r.Links {
-			want := one[name] * fedkit.Float([]int{2, 2, 1}[i])
-			expect.That(t, n == want && len(r.Links) == len(one), "round %d: %v bytes %s, want %v", r.Round, n, name, want)
+			if want := one[name] * fedkit.Float([]int{2, 2, 1}[i]); n != want || len(r.Links) != len(one) {
+				t.Errorf("round %d: %v bytes %s, want %v", r.Round, n, name, want)
+			}
 		}
 	}
 	for _, q := range []compare.Quantity{compare.Link("client_to_edge"), compare.Sent} {
@@ -62,17 +65,23 @@ func TestExtractSaysWhichRuns(t *testing.T) {
 	st.Add(fed, &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o)
 	st.Add(fed, avg(math.MaxFloat32), o, "η", "huge")
 	runs, err := st.Run(ctx)
-	expect.Must(t, err == nil && len(runs) == 3 && len(runs.Failed()) == 1, "%v %v", err, runs.Failed())
+	if err != nil || len(runs) != 3 || len(runs.Failed()) != 1 {
+		t.Fatal(err, runs.Failed())
+	}
 	path := filepath.Join(dir, "some.runs")
 	must.M(runs.Extract(path))
 	must.M(os.RemoveAll(st.Dir))
 	all, err := study.Open(path)
-	expect.Must(t, err == nil && len(all) == 3, "%v %v", err, all)
+	if err != nil || len(all) != 3 {
+		t.Fatal(err, all)
+	}
 	for i, r := range all {
-		want := runs[i]
-		expect.That(t, r.ID == want.ID && r.Key == want.Key && r.Name == want.Name && slices.Equal(r.Labels, want.Labels) && r.Error == want.Error && r.Rounds == want.Rounds,
-			"%+v\nwant %+v", r, want)
-		expect.That(t, r.Is("Local.LR", 0.1) == runs[i].Is("Local.LR", 0.1) && r.Size() == 0, "%s: other options, or %d bytes", r.ID, r.Size())
+		if want := runs[i]; r.ID != want.ID || r.Key != want.Key || r.Name != want.Name || !slices.Equal(r.Labels, want.Labels) || r.Error != want.Error || r.Rounds != want.Rounds {
+			t.Errorf("%+v\nwant %+v", r, want)
+		}
+		if r.Is("Local.LR", 0.1) != runs[i].Is("Local.LR", 0.1) || r.Size() != 0 {
+			t.Errorf("%s: other options, or %d bytes", r.ID, r.Size())
+		}
 	}
 	expect.Error(t, "it is in an extract")(all.Remove())
 }
@@ -94,8 +103,9 @@ func TestExtractHasTheNumbers(t *testing.T) {
 		compare.Down, compare.Up, compare.Clusters, compare.RoundsTo(0.5), compare.BytesTo(0.5)} {
 		got, want := q.Of(all.Light()...), q.Of(runs.Light()...)
 		for i := range want {
-			expect.That(t, math.Abs(got[i]-want[i]) <= 5.001e-5 || math.IsNaN(got[i]) && math.IsNaN(want[i]),
-				"%s of run %d: %v, want %v", q.Name, i, got[i], want[i])
+			if math.Abs(got[i]-want[i]) > 5.001e-5 && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
+				t.Errorf("%s of run %d: %v, want %v", q.Name, i, got[i], want[i])
+			}
 		}
 	}
 	// Writing the runs again gives the same file.
@@ -106,7 +116,9 @@ func TestExtractHasTheNumbers(t *testing.T) {
 		t.Errorf("%d bytes, then %d others", len(a), len(b))
 	}
 	expect.Error(t, "is there twice")(append(all, all[0]).Extract(again))
-	expect.That(t, (study.Runs{}).Extract(again) != nil, "an extract of nothing")
+	if err := (study.Runs{}).Extract(again); err == nil {
+		t.Error("an extract of nothing")
+	}
 }
 
 func TestExtractThatIsNone(t *testing.T) {
@@ -170,9 +182,9 @@ func TestExtractThatWasEdited(t *testing.T) {
 		{"the number of rounds and the checksum", "has 4 rounds and", study.SealExtract(bytes.Replace(whole, []byte(`"rounds":3`), []byte(`"rounds":4`), 1))},
 	} {
 		must.M(os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600))
-		rs, err := study.Open(path)
-		expect.That(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), path)),
-			"%s: %v, %v, want %q", c.what, rs, err, c.want)
+		if rs, err := study.Open(path); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%s: %v, %v, want %q", c.what, rs, err, c.want)
+		}
 	}
 }
 
@@ -191,8 +203,9 @@ func TestExtractHasClustersAndCohorts(t *testing.T) {
 	for i, h := range is {
 		for j, r := range h.Rounds {
 			full := was[i].Rounds[[][]int{{0, 1, 2}, {1, 2}}[i][j]]
-			expect.That(t, slices.Equal(r.Clusters, full.Clusters) && slices.Equal(r.Clients(), full.Clients()) == (i == 0) && r.Training().Steps == full.Training().Steps,
-				"run %d, round %d: %v %v\nwant %v %v", i, r.Round, r.Clusters, r.Clients(), full.Clusters, full.Clients())
+			if !slices.Equal(r.Clusters, full.Clusters) || slices.Equal(r.Clients(), full.Clients()) != (i == 0) || r.Training().Steps != full.Training().Steps {
+				t.Errorf("run %d, round %d: %v %v\nwant %v %v", i, r.Round, r.Clusters, r.Clients(), full.Clusters, full.Clients())
+			}
 		}
 	}
 }
@@ -212,13 +225,17 @@ func TestRegressionIsStored(t *testing.T) {
 	path := filepath.Join(dir, "some.runs")
 	must.M(must.M1(st.Run(ctx)).Extract(path))
 	listed, damaged := study.List(st.Dir)
-	expect.Must(t, damaged == nil, "%v", damaged)
+	if damaged != nil {
+		t.Fatal(damaged)
+	}
 	whole := must.M1(listed[0].History())
 	for _, runs := range []study.Runs{listed, must.M1(study.Open(path))} {
 		r, h := runs[0], must.M1(runs[0].Light())
-		expect.That(t, r.R2 != nil && float64(*r.R2) == history.R2.Last(whole) && math.IsNaN(float64(r.Accuracy)),
-			"R² %v, accuracy %v", r.R2, r.Accuracy)
-		expect.That(t, math.Abs(history.R2.Last(h)-history.R2.Last(whole)) <= 1e-4 && h.Main() == history.R2 && math.IsNaN(h.Accuracy()),
-			"%s %v, want %v; accuracy %v", h.Main(), history.R2.Last(h), history.R2.Last(whole), h.Accuracy())
+		if r.R2 == nil || float64(*r.R2) != history.R2.Last(whole) || !math.IsNaN(float64(r.Accuracy)) {
+			t.Errorf("R² %v, accuracy %v", r.R2, r.Accuracy)
+		}
+		if got, want := history.R2.Last(h), history.R2.Last(whole); math.Abs(got-want) > 1e-4 || h.Main() != history.R2 || !math.IsNaN(h.Accuracy()) {
+			t.Errorf("%s %v, want %v; accuracy %v", h.Main(), got, want, h.Accuracy())
+		}
 	}
 }

@@ -2,7 +2,6 @@ package study_test
 
 import (
 	"errors"
-	"fedkit.example/fedkit/fedtest/expect"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,7 +74,9 @@ func TestAlteredFiles(t *testing.T) {
 		}, (*study.Run).Check, "it is not a file", 0, "written anew"},
 	} {
 		before := contents()
-		expect.Must(t, c.damage() == nil, "%v %v", c.what, c.damage())
+		if err := c.damage(); err != nil {
+			t.Fatal(c.what, err)
+		}
 		if err := c.read(runs[0]); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %s", c.what, err, c.says)
 		}
@@ -86,16 +87,20 @@ func TestAlteredFiles(t *testing.T) {
 			t.Errorf("%s: %d runs computed, want %d: %q, want %s", c.what, count.done, c.anew, words, c.hint)
 		}
 		for _, r := range runs {
-			err := errors.Join(r.Check(), whole(r), final(r), listed(r))
-			expect.That(t, err == nil, "%s: then %v", c.what, err)
+			if err := errors.Join(r.Check(), whole(r), final(r), listed(r)); err != nil {
+				t.Errorf("%s: then %v", c.what, err)
+			}
 		}
-		expect.That(t, c.anew != 0 || reflect.DeepEqual(contents(), before), "%s: other content", c.what)
+		if c.anew == 0 && !reflect.DeepEqual(contents(), before) {
+			t.Errorf("%s: other content", c.what)
+		}
 	}
 	// Models have the length of another run's: their content is verified when they are read.
 	must.M(swap("models.safetensors"))
 	for _, r := range runs[:2] {
-		err := final(r)
-		expect.That(t, err != nil && strings.Contains(err.Error(), r.Path("models.safetensors")+": altered, or of another run"), "%v", err)
+		if err := final(r); err == nil || !strings.Contains(err.Error(), r.Path("models.safetensors")+": altered, or of another run") {
+			t.Error(err)
+		}
 	}
 }
 
@@ -143,12 +148,17 @@ func TestPlacesThatAreTaken(t *testing.T) {
 		three(st, fed, avg(0.1), 1)
 		runs, _ := run(t, st)
 		path, err := c.take(runs[1])
-		expect.Must(t, err == nil, "%v %v", what, err)
+		if err != nil {
+			t.Fatal(what, err)
+		}
 		left, damaged := study.List(st.Dir)
-		expect.That(t, len(left) == c.listed && len(damaged) == c.named && (c.named <= 0 || strings.Contains(damaged[0].Error(), runs[1].ID)),
-			"%s: %v, %v", what, left, damaged)
+		if len(left) != c.listed || len(damaged) != c.named || c.named > 0 && !strings.Contains(damaged[0].Error(), runs[1].ID) {
+			t.Errorf("%s: %v, %v", what, left, damaged)
+		}
 		again, words := run(t, st)
-		expect.That(t, len(again) == 3 && len(again.Failed()) == 0 && again[1].Accuracy == runs[1].Accuracy, "%s: %v, %q", what, again, words)
+		if len(again) != 3 || len(again.Failed()) != 0 || again[1].Accuracy != runs[1].Accuracy {
+			t.Errorf("%s: %v, %q", what, again, words)
+		}
 		if _, err := os.Lstat(path + ".damaged"); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -169,8 +179,10 @@ func TestRunsThatCannotBeStored(t *testing.T) {
 	var log strings.Builder
 	st.Log = &log
 	left, err := st.Run(ctx)
-	expect.That(t, len(left) == 1 && left[0].ID == runs[2].ID && err != nil && strings.Contains(err.Error(), "2 of 3 runs are left: ") && strings.Contains(err.Error(), filepath.Dir(lock)) && strings.Contains(err.Error(), place+" does not belong there: remove it, and "+place+".damaged too"),
-		"%v %v %v", left, err, log.String())
+	if len(left) != 1 || left[0].ID != runs[2].ID || err == nil || !strings.Contains(err.Error(), "2 of 3 runs are left: ") ||
+		!strings.Contains(err.Error(), filepath.Dir(lock)) || !strings.Contains(err.Error(), place+" does not belong there: remove it, and "+place+".damaged too") {
+		t.Error(left, err, log.String())
+	}
 }
 
 // An unreadable entry is recomputed.
@@ -216,13 +228,17 @@ func TestMadeFrom(t *testing.T) {
 			t.Errorf("%d: %q, want %q", i, words, c.ran)
 		}
 		runs, damaged := study.List(dir)
-		expect.Must(t, len(runs) == 1 && damaged == nil, "%v %v", runs, damaged)
+		if len(runs) != 1 || damaged != nil {
+			t.Fatal(runs, damaged)
+		}
 		var got []string
 		for _, from := range runs[0].From {
 			clients, _ := from.At("Clients")
 			got = append(got, clients)
 		}
-		expect.That(t, runs[0].Check() == nil && slices.Equal(got, c.stored), "%d: from %q, want %q: %v", i, got, c.stored, runs[0].Check())
+		if err := runs[0].Check(); err != nil || !slices.Equal(got, c.stored) {
+			t.Errorf("%d: from %q, want %q: %v", i, got, c.stored, err)
+		}
 	}
 	dir = t.TempDir()
 	add(dir, world{10}, world{20}, world{10}) // concurrently

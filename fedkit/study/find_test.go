@@ -52,7 +52,9 @@ func compute(t *testing.T, p Plan, store string) Runs {
 	st := must.M1(p.Study(store))
 	st.Log = t.Output()
 	runs := must.M1(st.Run(context.Background()))
-	expect.Must(t, len(runs.Failed()) <= 0, "%v", runs.Failed()[0].Error)
+	if failed := runs.Failed(); len(failed) > 0 {
+		t.Fatal(failed[0].Error)
+	}
 	return runs
 }
 
@@ -69,10 +71,13 @@ func TestFind(t *testing.T) {
 	check := func(p Plan, stored, found, missing int, says ...string) {
 		t.Helper()
 		f := must.M1(p.Find(store, extract))
-		expect.That(t, f.Stored == stored && len(f.Runs) == found && len(f.Missing) == missing,
-			"%d stored, %d found, %d missing; want %d, %d, %d\n%s", f.Stored, len(f.Runs), len(f.Missing), stored, found, missing, f)
+		if f.Stored != stored || len(f.Runs) != found || len(f.Missing) != missing {
+			t.Errorf("%d stored, %d found, %d missing; want %d, %d, %d\n%s", f.Stored, len(f.Runs), len(f.Missing), stored, found, missing, f)
+		}
 		for _, text := range says {
-			expect.That(t, strings.Contains(f.String(), text), "%s\nwant %s", f, text)
+			if !strings.Contains(f.String(), text) {
+				t.Errorf("%s\nwant %s", f, text)
+			}
 		}
 	}
 	check(p, 6, 6, 0, "runs from the folder "+store+": 6")
@@ -143,21 +148,24 @@ func TestFindComparesEverything(t *testing.T) {
 		"Options.Keep: {Scores: 2}, was not set":       func(t *Trial) { t.Options.Keep.Scores = 2 }, // its history lacks what another keeps
 	} {
 		f, err := plan(change).Find(store, "none")
-		expect.That(t, err != nil && errors.Is(err, os.ErrNotExist) && strings.Contains(err.Error(), "of these, there with other options: 2: "+want),
-			"found %v, %v; want %s", f, err, want)
+		if err == nil || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "of these, there with other options: 2: "+want) {
+			t.Errorf("found %v, %v; want %s", f, err, want)
+		}
 	}
 	// Options that do not change results, names and labels. One run may have several.
 	for name, same := range map[string]func(*Trial){
 		"Concurrency": func(t *Trial) { t.Options.Concurrency = 1 }, "CheckpointEvery": func(t *Trial) { t.Options.CheckpointEvery = 1 },
 		"Name": func(t *Trial) { t.Options.Name = "mine" }, "Labels": func(t *Trial) { t.Labels = []any{"speed", "slow"} },
 	} {
-		f, err := plan(same).Find(store, "none")
-		expect.That(t, err == nil && len(f.Runs) == 2 && (name != "Labels" || len(f.Runs.Where("speed", "slow")) == 2),
-			"%s: %v, %v", name, f, err)
+		if f, err := plan(same).Find(store, "none"); err != nil || len(f.Runs) != 2 || name == "Labels" && len(f.Runs.Where("speed", "slow")) != 2 {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
 	}
 	again := append(plan(func(t *Trial) { t.Options.Name = "one" }), plan(func(t *Trial) { t.Options.Name, t.Labels = "two", []any{"speed", "slow"} })...)
 	f, err := again.Find(store, "none")
-	expect.Must(t, err == nil && len(f.Runs) == 4 && f.Runs[0].Key == f.Runs[2].Key, "%v %v", f, err)
+	if err != nil || len(f.Runs) != 4 || f.Runs[0].Key != f.Runs[2].Key {
+		t.Fatal(f, err)
+	}
 	extract := filepath.Join(dir, "some.runs")
 	must.M(f.Runs.Extract(extract))
 	if f, err := again.Find("none", extract); err != nil || f.Stored != 0 || len(f.Runs.Where("name", "two", "speed", "slow")) != 2 {
@@ -207,15 +215,15 @@ func TestFindComparesFiles(t *testing.T) {
 	for path, other := range map[string]string{table: rows + "1,a\n", trace: "per_example\n0.1\n0.3\n"} {
 		was := must.M1(os.ReadFile(path))
 		must.M(os.WriteFile(path, []byte(other), 0o600))
-		f, err := p.Find(store, "none")
-		expect.That(t, err != nil && strings.Contains(err.Error(), "of these, there with other options: 2: files."+path+": "),
-			"%s: %v, %v", path, f, err)
+		if f, err := p.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "of these, there with other options: 2: files."+path+": ") {
+			t.Errorf("%s: %v, %v", path, f, err)
+		}
 		must.M(os.WriteFile(path, was, 0o600))
 	}
 	must.M(errors.Join(os.Remove(table), os.Remove(trace)))
-	f, err := p.Find(store, "none")
-	expect.That(t, err == nil && len(f.Runs) == 2 && strings.Contains(f.String(), "taken without the files that they read, which are not here and may have other content: 2"),
-		"%v %v", f, err)
+	if f, err := p.Find(store, "none"); err != nil || len(f.Runs) != 2 || !strings.Contains(f.String(), "taken without the files that they read, which are not here and may have other content: 2") {
+		t.Error(f, err)
+	}
 }
 
 // So are the images below a folder.
@@ -250,12 +258,13 @@ func TestFindComparesWeights(t *testing.T) {
 	start := Of(weights.Pretrained.Model, weights.Pretrained{Path: path, Fresh: []string{"dense2"}, Rename: without}, Of(model.MLP, 4))
 	p := short(World{Data: datasets.Name("digits"), Model: Of(model.Freeze, start, "dense1")})
 	of := must.M1(p[0].Federation())
-	x := must.M1(must.M1(of.Models(1, 8)).Host())
-	expect.That(t, slices.Equal(x[:len(body)], body) && of.Task.Bytes() == 4*(4*10+10),
-		"%s does not start from the file: %d bytes travel", of.Task.Name, of.Task.Bytes())
+	if x := must.M1(must.M1(of.Models(1, 8)).Host()); !slices.Equal(x[:len(body)], body) || of.Task.Bytes() != 4*(4*10+10) {
+		t.Errorf("%s does not start from the file: %d bytes travel", of.Task.Name, of.Task.Bytes())
+	}
 	missesAfter(t, p, filepath.Join(dir, "runs"), path, func() { save(2) })
-	files := (&Trial{World: World{Model: Of(model.Freeze, Of(model.MLP, 4), path)}}).reading(digests{}).files
-	expect.That(t, files[path] != "", "an argument that is a path is not read")
+	if files := (&Trial{World: World{Model: Of(model.Freeze, Of(model.MLP, 4), path)}}).reading(digests{}).files; files[path] == "" {
+		t.Error("an argument that is a path is not read")
+	}
 }
 
 // without leaves the last layer of a file out.
@@ -274,8 +283,9 @@ func missesAfter(t *testing.T, p Plan, store, path string, change func()) {
 		t.Error(f, err)
 	}
 	change()
-	f, err := p.Find(store, "none")
-	expect.That(t, err != nil && strings.Contains(err.Error(), "there with other options: 2: files."+path+": "), "%v %v", f, err)
+	if f, err := p.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+path+": ") {
+		t.Error(f, err)
+	}
 }
 
 // The full part of a notebook is never an error: without its runs, the command is said.
@@ -287,7 +297,9 @@ func TestFull(t *testing.T) {
 		f := Full("some", p)
 		f.Draw(func(rs Runs) { drawn += len(rs) })
 		for _, text := range append(says, "./scripts/study some") {
-			expect.That(t, strings.Contains(f.String(), text) && len(f.Runs) == runs, "%d runs, want %d\n%s\nwant %s", len(f.Runs), runs, f, text)
+			if !strings.Contains(f.String(), text) || len(f.Runs) != runs {
+				t.Errorf("%d runs, want %d\n%s\nwant %s", len(f.Runs), runs, f, text)
+			}
 		}
 	}
 	check(0, "none of 6 runs is in runs/some or some.runs", "this command computes them:")
@@ -305,7 +317,9 @@ func TestFull(t *testing.T) {
 	check(4, "runs from the extract some.runs, of 20", "missing: 2")
 	must.M(os.WriteFile("some.runs", []byte("nothing"), 0o600))
 	check(0, "damaged: study: some.runs: it is not an extract")
-	expect.That(t, drawn == 10, "%d drawn", drawn)
+	if drawn != 10 {
+		t.Errorf("%d drawn", drawn)
+	}
 	must.M(os.Rename("old.runs", "some.runs"))
 	check(0, "some.runs: 4 runs were written for a study in YAML: studies are Go now, in notebooks/studies; run the study again", "none of 6 runs is in runs/some or some.runs\n")
 }
@@ -318,7 +332,9 @@ func (ownData) Make() (*datasets.Dataset, error) { return datasets.Digits(), nil
 // What a federation is made from has the hash of the code of custom components, and no other: of the data, and of the model's function.
 func TestFindComparesCode(t *testing.T) {
 	plain := &Trial{World: World{Data: datasets.Name("digits"), Model: Of(model.MLP, 4)}}
-	expect.That(t, plain.reading(digests{}) == plain, "a world without code of its own has changed")
+	if plain.reading(digests{}) != plain {
+		t.Error("a world without code of its own has changed")
+	}
 	for _, w := range []World{{Data: ownData{}}, {Model: Of(own)}, {Model: Of(model.UniformInit, Of(own))}} {
 		if code, _ := config.Of((&Trial{World: w}).reading(digests{}).World).At("code"); !strings.HasPrefix(code, "own ") {
 			t.Errorf("code %q", code)
@@ -330,8 +346,9 @@ func TestFindComparesCode(t *testing.T) {
 func TestPlansAreSelected(t *testing.T) {
 	p := findable(4, fedkit.Local{})
 	for spec, want := range map[string]int{"1": 3, "2-5": 3, "1,2": 6, "1-2": 6, " 2 , 7-9": 3} {
-		some, err := p.Seeds(spec)
-		expect.That(t, len(some) == want && err == nil, "seeds %s: %d, %v", spec, len(some), err)
+		if some, err := p.Seeds(spec); len(some) != want || err != nil {
+			t.Errorf("seeds %s: %d, %v", spec, len(some), err)
+		}
 	}
 	for spec, want := range map[string]string{
 		"": "seeds and ranges of seeds, such as 2-5 or 1,3", "2-": "seeds and ranges", "5-2": "seeds and ranges", "-1": "seeds and ranges",
@@ -346,6 +363,7 @@ func TestPlansAreSelected(t *testing.T) {
 	expect.Invalid(t, `part = "nera": must be one of near, Even`)(p.Part("nera"))
 	expect.Invalid(t, `part = "a": must be left out: this study has no parts`)(Plan{{}}.Part("a"))
 	expect.Invalid(t, "plan[1] = nil: must be a trial")(Plan{p[0], nil}.Study(t.TempDir()))
-	some := append(p, nil).Where("μ", "0.1").Where("seed", "2")
-	expect.That(t, len(some) == 1 && some[0].String() == "near, part near, μ 0.1", "%v", some)
+	if some := append(p, nil).Where("μ", "0.1").Where("seed", "2"); len(some) != 1 || some[0].String() != "near, part near, μ 0.1" {
+		t.Error(some)
+	}
 }

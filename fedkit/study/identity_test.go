@@ -278,14 +278,19 @@ func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 				st := study.New(filepath.Join(dir, "runs"))
 				st.Add(fed, s, fedkit.Options{Rounds: 2, Metrics: metrics})
 				runs, said := run(t, st)
-				expect.That(t, strings.Contains(said, "1 stored") == (len(losses) == 2), "second %v: %s", second, said)
-				expect.Must(t, runs[0].Err() == nil, "%v", runs[0].Err())
+				if want := len(losses) == 2; strings.Contains(said, "1 stored") != want {
+					t.Errorf("second %v: %s", second, said)
+				}
+				if runs[0].Err() != nil {
+					t.Fatal(runs[0].Err())
+				}
 				h := must.M1(runs[0].History())
 				h.Types, h.Code, h.Task, h.Config, h.Interceptors, h.Settings = "", "", "", nil, nil, nil
 				losses = append(losses, withoutTimes(h))
 			}
-			expect.That(t, losses[0] != losses[1] && losses[0] == losses[2],
-				"the runs do not differ as they should: %v, %v", losses[0] == losses[1], losses[0] == losses[2])
+			if losses[0] == losses[1] || losses[0] != losses[2] {
+				t.Errorf("the runs do not differ as they should: %v, %v", losses[0] == losses[1], losses[0] == losses[2])
+			}
 			fed, s, metrics := u.of(t, false)
 			o := fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(dir, "checkpoint"), Metrics: metrics}
 			expect.Value(fedkit.Run(ctx, fed, s, o))(t)
@@ -321,8 +326,9 @@ func TestWhatCannotBeInTheKey(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, p.words)
 		}
 		_, err := fedkit.Run(ctx, p.fed, p.s, fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "c")})
-		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), p.words),
-			"%s, checkpoint: %v, want %s", name, err, p.words)
+		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), p.words) {
+			t.Errorf("%s, checkpoint: %v, want %s", name, err, p.words)
+		}
 	}
 }
 
@@ -363,7 +369,9 @@ func TestChangedAfterAdd(t *testing.T) {
 		c.change(fed)
 		runs, err := st.Run(ctx)
 		if c.words == "" {
-			expect.That(t, err == nil && runs[0].About.Clients == 10 && len(runs[0].About.Manifest.Data) != 0, "%s: %v, %v", name, runs, err)
+			if err != nil || runs[0].About.Clients != 10 || len(runs[0].About.Manifest.Data) == 0 {
+				t.Errorf("%s: %v, %v", name, runs, err)
+			}
 		} else if err == nil || !strings.Contains(err.Error(), c.words) || len(runs) > 0 {
 			t.Errorf("%s: %v, %v, want %s", name, runs, err, c.words)
 		}
@@ -393,7 +401,9 @@ func TestFlagsAreInTheKey(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XLA_FLAGS=") }), "FEDKIT_STUDY_ONE="+filepath.Join(dir, "runs"), c.env)
 		said, err := cmd.Output()
-		expect.That(t, err == nil && string(said) == c.want, "%s: %q, %v, want %q", c.env, said, err, c.want)
+		if err != nil || string(said) != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.env, said, err, c.want)
+		}
 	}
 }
 

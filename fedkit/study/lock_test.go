@@ -51,7 +51,9 @@ func wantLocks(t *testing.T, dir string, want ...string) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	expect.That(t, slices.Equal(names, want), "locks: %q, want %q", names, want)
+	if !slices.Equal(names, want) {
+		t.Errorf("locks: %q, want %q", names, want)
+	}
 }
 
 // A lock is stale once it has not changed for half a minute by the observer's clock, whatever the clock of its holder, and whatever is in
@@ -74,8 +76,9 @@ func TestStaleLocks(t *testing.T) {
 					c.do()
 				}
 				l, err := tryLock(dir, name)
-				expect.That(t, err == nil && (l != nil) == c.free,
-					"%s, %v off, after %d s: %v, %v, want free: %v", what, off, c.seconds, l, err, c.free)
+				if err != nil || (l != nil) != c.free {
+					t.Errorf("%s, %v off, after %d s: %v, %v, want free: %v", what, off, c.seconds, l, err, c.free)
+				}
 				if c.free {
 					wantLocks(t, dir, name)
 				}
@@ -136,7 +139,9 @@ func TestOneWins(t *testing.T) {
 					<-begin
 					for range 5 {
 						l, err := tryLock(dir, name)
-						expect.That(t, err == nil, "%v", err)
+						if err != nil {
+							t.Error(err)
+						}
 						if l != nil {
 							won[i] = l
 							return
@@ -154,7 +159,9 @@ func TestOneWins(t *testing.T) {
 				}
 				l.release()
 			}
-			expect.That(t, n == 1, "%d hold it", n)
+			if n != 1 {
+				t.Errorf("%d hold it", n)
+			}
 			wantLocks(t, dir)
 		}
 	}
@@ -184,13 +191,17 @@ func TestLocksTakenByMistake(t *testing.T) {
 		if other, err := tryLock(dir, name); err != nil {
 			t.Error(err)
 		} else if other != nil {
-			expect.That(t, errors.Is(l.held(), errTaken), "%v", l.held())
+			if err := l.held(); !errors.Is(err, errTaken) {
+				t.Error(err)
+			}
 			l.release()
 			expect.OK(t, other.held())
 			other.release()
 		}
 	}
-	expect.That(t, errors.Is(l.held(), errTaken), "%v", l.held())
+	if err := l.held(); !errors.Is(err, errTaken) {
+		t.Error(err)
+	}
 	wantLocks(t, dir)
 }
 
@@ -198,7 +209,9 @@ func TestLocksTakenByMistake(t *testing.T) {
 func TestComputing(t *testing.T) {
 	defer func() { stale, poll = 30*time.Second, 20*time.Millisecond }()
 	dir, path := locked(t, name, elsewhere)
-	expect.That(t, fmt.Sprint(Computing(dir)) == "[{"+name+" gpu2}]", "%v", fmt.Sprint(Computing(dir)))
+	if got := fmt.Sprint(Computing(dir)); got != "[{"+name+" gpu2}]" {
+		t.Error(got)
+	}
 	long := time.Now().Add(-time.Hour)
 	expect.OK(t, os.Chtimes(path, long, long))
 	over := make(chan struct{})
@@ -214,15 +227,21 @@ func TestComputing(t *testing.T) {
 			}
 		}
 	})
-	expect.That(t, len(Computing(dir)) == 1, "%v", Computing(dir))
+	if got := Computing(dir); len(got) != 1 {
+		t.Error(got)
+	}
 	close(over)
 	renewing.Wait()
 	stale, poll = 40*time.Millisecond, time.Millisecond
 	expect.OK(t, os.Chtimes(path, long, long))
-	expect.That(t, len(Computing(dir)) == 0, "%v", Computing(dir))
+	if got := Computing(dir); len(got) != 0 {
+		t.Error(got)
+	}
 	stale = 30 * time.Second
 	expect.OK(t, errors.Join(os.MkdirAll(filepath.Join(dir, name), 0o700), os.WriteFile(filepath.Join(dir, name, entryFile), nil, 0o600)))
-	expect.That(t, len(Computing(dir)) == 0, "%v", Computing(dir)) // it is stored
+	if got := Computing(dir); len(got) != 0 { // it is stored
+		t.Error(got)
+	}
 }
 
 // A folder whose file system lacks what processes need that share it is refused.
@@ -247,8 +266,9 @@ func TestFoldersThatLackSomething(t *testing.T) {
 		create, rename = c.create, c.rename
 		s := New(filepath.Join(t.TempDir(), "runs"))
 		err := s.writable()
-		expect.That(t, (c.words != "" || err == nil) && (c.words == "" || err != nil && strings.HasPrefix(err.Error(), "study: Study.Dir = "+s.Dir+": must be a folder ") && strings.Contains(err.Error(), c.words)),
-			"%v, want %s", err, c.words)
+		if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.HasPrefix(err.Error(), "study: Study.Dir = "+s.Dir+": must be a folder ") || !strings.Contains(err.Error(), c.words)) {
+			t.Errorf("%v, want %s", err, c.words)
+		}
 		if left, _ := filepath.Glob(filepath.Join(s.Dir, ".*")); left != nil {
 			t.Error(left)
 		}

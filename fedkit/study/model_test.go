@@ -19,7 +19,9 @@ func TestModel(t *testing.T) {
 		"model.UniformInit(model.MLP(8))": Of(model.UniformInit, Of(model.MLP, 8)),
 		"study.own()":                     Of(own),
 	} {
-		expect.That(t, m.Key() == want, "%s is called %s", want, m.Key())
+		if m.Key() != want {
+			t.Errorf("%s is called %s", want, m.Key())
+		}
 		w.Model = m
 		expect.Value(w.Federation())(t)
 	}

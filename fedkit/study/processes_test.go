@@ -85,8 +85,9 @@ func start(t testing.TB, dir string) *process {
 	}
 	expect.OK(t, err)
 	p := &process{c, in, bufio.NewReader(out)}
-	line, err := p.said.ReadString('\n')
-	expect.Must(t, line == "ready\n", "%v %v", line, err)
+	if line, err := p.said.ReadString('\n'); line != "ready\n" {
+		t.Fatal(line, err)
+	}
 	return p
 }
 
@@ -103,9 +104,13 @@ func TestThreeProcesses(t *testing.T) {
 		if ran += n; n > 0 {
 			total++
 		}
-		expect.That(t, n+others == 12, "told of %d and %d runs", n, others)
+		if n+others != 12 {
+			t.Errorf("told of %d and %d runs", n, others)
+		}
 	}
-	expect.That(t, ran == 12 && total >= 2, "%d runs computed by %d processes, want 12", ran, total)
+	if ran != 12 || total < 2 {
+		t.Errorf("%d runs computed by %d processes, want 12", ran, total)
+	}
 	wantSame(t, dir)
 }
 
@@ -114,10 +119,14 @@ func wantSame(t *testing.T, dir string) {
 	t.Helper()
 	fed := digits(t)
 	runs, words := run(t, many(dir, fed))
-	expect.That(t, strings.HasPrefix(words, "12 stored, 0 to run"), "%v", words)
+	if !strings.HasPrefix(words, "12 stored, 0 to run") {
+		t.Error(words)
+	}
 	reference, _ := run(t, many(filepath.Join(t.TempDir(), "reference"), fed))
 	for i, h := range reference.Histories() {
-		expect.That(t, withoutTimes(runs.Histories()[i]) == withoutTimes(h), "run %d differs", i)
+		if got := withoutTimes(runs.Histories()[i]); got != withoutTimes(h) {
+			t.Errorf("run %d differs", i)
+		}
 	}
 	for _, r := range runs {
 		files, err := filepath.Glob(r.Path("*"))
@@ -125,8 +134,9 @@ func wantSame(t *testing.T, dir string) {
 			files[i] = filepath.Base(files[i])
 		}
 		hidden, _ := filepath.Glob(r.Path(".*"))
-		want := []string{"entry.json", "history.jsonl"}
-		expect.That(t, err == nil && slices.Equal(files, want) && len(hidden) <= 0, "%s: %q, %q, want %q", r.ID, files, hidden, want)
+		if want := []string{"entry.json", "history.jsonl"}; err != nil || !slices.Equal(files, want) || len(hidden) > 0 {
+			t.Errorf("%s: %q, %q, want %q", r.ID, files, hidden, want)
+		}
 	}
 	if locks, _ := filepath.Glob(filepath.Join(dir, ".locks", "*")); len(locks) > 0 {
 		t.Error(locks)
@@ -142,8 +152,9 @@ func (s stored) look(t *testing.T, dir string) {
 	entries, _ := filepath.Glob(filepath.Join(dir, "*", "entry.json"))
 	for _, path := range entries {
 		is := expect.Value(os.Stat(path))(t)
-		was := s[path]
-		expect.That(t, was == nil || os.SameFile(was, is) && was.ModTime().Equal(is.ModTime()), "%s was computed again", path)
+		if was := s[path]; was != nil && !(os.SameFile(was, is) && was.ModTime().Equal(is.ModTime())) {
+			t.Errorf("%s was computed again", path)
+		}
 		s[path] = is
 	}
 }
@@ -220,12 +231,14 @@ func TestStoppedStudies(t *testing.T) {
 	expect.OK(t, p.Process.Signal(os.Interrupt))
 	var runs, done int
 	line, _ := p.said.ReadString('\n')
-	n, err := fmt.Sscan(line, &runs, &done)
-	expect.Must(t, n == 2 && runs != 0 && runs != 12 && strings.HasSuffix(line, "<nil>\n"), "%q, %v", line, err)
+	if n, err := fmt.Sscan(line, &runs, &done); n != 2 || runs == 0 || runs == 12 || !strings.HasSuffix(line, "<nil>\n") {
+		t.Fatalf("%q, %v", line, err)
+	}
 	_ = p.Wait()
 	checkpoints, _ := filepath.Glob(filepath.Join(dir, "*", "checkpoint"))
-	expect.That(t, done >= runs+len(checkpoints), // one that was stopped in its first round has none
-		"%d runs began, %d were finished, %d have a checkpoint", done, runs, len(checkpoints))
+	if done < runs+len(checkpoints) { // one that was stopped in its first round has none
+		t.Errorf("%d runs began, %d were finished, %d have a checkpoint", done, runs, len(checkpoints))
+	}
 	if again, words := run(t, many(dir, digits(t))); len(again) != 12 || !strings.HasPrefix(words, fmt.Sprintf("%d stored, %d to run", runs, 12-runs)) {
 		t.Error(len(again), words)
 	}
@@ -251,8 +264,9 @@ func TestSubmit(t *testing.T) {
 			}
 		})
 		runs, err := st.Submit(ctx, command)
-		expect.That(t, count.others == len(runs) && count.done <= 0,
-			"%d of %d runs were told of, %d computed here", count.others, len(runs), count.done)
+		if count.others != len(runs) || count.done > 0 {
+			t.Errorf("%d of %d runs were told of, %d computed here", count.others, len(runs), count.done)
+		}
 		return runs, log, err
 	}
 	notes := func() (paths []string) {
@@ -274,13 +288,15 @@ func TestSubmit(t *testing.T) {
 	for i, command := range []string{"echo Submitted batch job 12", "exit 7"} { // the second is not run
 		runs, log, err := submit(command, job)
 		before := []string{"0 stored, 12 to run\n", "0 stored, 12 to run\nsubmitted before: "}[i] + "echo Submitted batch job 12\n" + job
-		expect.That(t, err == nil && len(runs) <= 0 && strings.HasPrefix(log, before) && strings.HasSuffix(log, left) && len(notes()) == 1,
-			"%v, %v, %q, %q", runs, err, log, notes())
+		if err != nil || len(runs) > 0 || !strings.HasPrefix(log, before) || !strings.HasSuffix(log, left) || len(notes()) != 1 {
+			t.Errorf("%v, %v, %q, %q", runs, err, log, notes())
+		}
 	}
 	expect.OK(t, os.Remove(notes()[0]))
 	runs, log, err := submit(fmt.Sprintf(`FEDKIT_STUDY="$FEDKIT_STUDY_DIR" '%s' </dev/null >'%s' 2>&1 & echo job 1`, os.Args[0], out), "never")
-	expect.That(t, err == nil && len(runs) == 12 && len(notes()) <= 0 && strings.HasSuffix(log, "echo job 1\njob 1\n"),
-		"%v, %v, %q, %q", runs, err, log, notes())
+	if err != nil || len(runs) != 12 || len(notes()) > 0 || !strings.HasSuffix(log, "echo job 1\njob 1\n") {
+		t.Errorf("%v, %v, %q, %q", runs, err, log, notes())
+	}
 	for end := []byte(nil); !strings.HasSuffix(string(end), "<nil>\n"); end, _ = os.ReadFile(out) {
 		time.Sleep(time.Millisecond)
 	}

@@ -74,7 +74,9 @@ func run(t testing.TB, st *study.Study) (study.Runs, string) {
 		st.Watch = &counter{}
 	}
 	runs, err := st.Run(ctx)
-	expect.Must(t, err == nil, "%v %v", err, log.String())
+	if err != nil {
+		t.Fatal(err, log.String())
+	}
 	return runs, log.String()
 }
 
@@ -122,8 +124,9 @@ func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 	} {
 		count.done = 0
 		runs, words := make(c.add)
-		expect.That(t, len(runs) == c.runs && count.done == c.ran && words == c.words,
-			"%d runs, %d computed, %q; want %d, %d, %q", len(runs), count.done, words, c.runs, c.ran, c.words)
+		if len(runs) != c.runs || count.done != c.ran || words != c.words {
+			t.Errorf("%d runs, %d computed, %q; want %d, %d, %q", len(runs), count.done, words, c.runs, c.ran, c.words)
+		}
 	}
 }
 
@@ -215,8 +218,9 @@ func TestStoredRunsAreRuns(t *testing.T) {
 		}
 	}
 	for i, want := range alone {
-		expect.That(t, stored[0][i] == want && stored[1][i] == want,
-			"run %d: one at a time\n%s\nside by side\n%s\nwant\n%s", i, stored[0][i], stored[1][i], want)
+		if stored[0][i] != want || stored[1][i] != want {
+			t.Errorf("run %d: one at a time\n%s\nside by side\n%s\nwant\n%s", i, stored[0][i], stored[1][i], want)
+		}
 	}
 }
 
@@ -322,8 +326,9 @@ func TestStudiesThatCannotRun(t *testing.T) {
 	st = study.New(filepath.Join(dir, "canceled"))
 	st.Watch, st.Log = &counter{}, io.Discard
 	st.Add(fed, avg(0.1), o)
-	runs, err := st.Run(canceled)
-	expect.That(t, errors.Is(err, context.Canceled) && len(runs) == 0, "%v %v", runs, err)
+	if runs, err := st.Run(canceled); !errors.Is(err, context.Canceled) || len(runs) != 0 {
+		t.Error(runs, err)
+	}
 }
 
 // A failed run is an entry, and the others go on. It is not retried if its training failed.
@@ -341,13 +346,18 @@ func TestFailedRuns(t *testing.T) {
 	}
 	runs, _ := make()
 	failed := runs.Failed()
-	expect.Must(t, len(runs) == 3 && len(failed) == 2 && len(runs.Histories()) == 1, "%v %v", runs, failed)
+	if len(runs) != 3 || len(failed) != 2 || len(runs.Histories()) != 1 {
+		t.Fatal(runs, failed)
+	}
 	if err := failed[0].Err(); !strings.Contains(fmt.Sprint(err), "FedAvg, η huge: ") || !strings.Contains(fmt.Sprint(err), "client") {
 		t.Error(err)
 	}
-	expect.That(t, strings.Contains(fmt.Sprint(failed[1].Err()), "round 2: "), "%v", failed[1].Err())
-	h, err := failed[1].History()
-	expect.That(t, err == nil && len(h.Rounds) == 1, "%v %v", h, err)
+	if err := failed[1].Err(); !strings.Contains(fmt.Sprint(err), "round 2: ") {
+		t.Error(err)
+	}
+	if h, err := failed[1].History(); err != nil || len(h.Rounds) != 1 {
+		t.Error(h, err)
+	}
 	if again, words := make(); len(again.Failed()) != 2 || count.done != 1 || !strings.HasPrefix(words, "2 stored, 1 to run: failed before: ") {
 		t.Error(len(again), count.done, words)
 	}
@@ -370,7 +380,9 @@ func TestListing(t *testing.T) {
 	three(st, fed, &strategy.FedProx{Mu: 0.1}, 2, "α", 1)
 	runs, _ := run(t, st)
 	listed, damaged := study.List(dir)
-	expect.Must(t, damaged == nil && len(listed) == 6, "%v %v", listed, damaged)
+	if damaged != nil || len(listed) != 6 {
+		t.Fatal(listed, damaged)
+	}
 	byID := func(a, b *study.Run) int { return strings.Compare(a.ID, b.ID) }
 	slices.SortFunc(runs, byID)
 	for i := range runs {
@@ -388,15 +400,20 @@ func TestListing(t *testing.T) {
 		{listed.Where("α", 0.5), 3}, {listed.Where("α", 0.5, "seed", 1), 1}, {listed.Where("strategy", "FedProx"), 3}, {listed.Where("Mu", 0.1), 3},
 		{listed.Where("Local.LR", 0.1), 3}, {listed.Where("Rounds", 2), 6}, {listed.Where("α", 2), 0}, {listed.Where("data", "digits"), 6}, {listed.Where("name", "FedAvg"), 3},
 	} {
-		expect.That(t, len(c.some) == c.want, "%d runs, want %d", len(c.some), c.want)
+		if len(c.some) != c.want {
+			t.Errorf("%d runs, want %d", len(c.some), c.want)
+		}
 	}
-	expect.That(t, slices.Equal(listed.Values("α"), []string{"0.5", "1"}), "%v", listed.Values("α"))
+	if got := listed.Values("α"); !slices.Equal(got, []string{"0.5", "1"}) {
+		t.Error(got)
+	}
 	var names []string
 	for _, h := range slices.Concat(listed.Histories()[2:4], listed.Where("α", 1).Light()[:1]) {
 		names = append(names, h.Name)
 	}
-	want := []string{"FedAvg, α 0.5", "FedProx, α 1", "FedProx"}
-	expect.That(t, slices.Equal(names, want), "%q, want %q", names, want)
+	if want := []string{"FedAvg, α 0.5", "FedProx, α 1", "FedProx"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
 
 	// Damaged runs are named and left out, and the next study recomputes them.
 	for i, damage := range []func(path string) error{
@@ -407,13 +424,19 @@ func TestListing(t *testing.T) {
 		must.M(damage(listed[i].Path("entry.json")))
 	}
 	left, damaged := study.List(dir)
-	expect.That(t, len(left) == 3 && len(damaged) == 3, "%v %v", left, damaged)
+	if len(left) != 3 || len(damaged) != 3 {
+		t.Error(left, damaged)
+	}
 	for i, err := range damaged {
-		expect.That(t, strings.Contains(err.Error(), listed[i].ID), "%v", err)
+		if !strings.Contains(err.Error(), listed[i].ID) {
+			t.Error(err)
+		}
 	}
 	must.M(os.Truncate(listed[3].Path("history.jsonl"), 200))
 	again, words := run(t, st)
-	expect.That(t, len(again) == 6 && strings.Count(words, "damaged, and computed anew: ") == 4, "%v %v", again, words)
+	if len(again) != 6 || strings.Count(words, "damaged, and computed anew: ") != 4 {
+		t.Error(again, words)
+	}
 
 	// An entry of a newer fedkit is left alone.
 	must.M(alter(listed[0].Path("entry.json"), `"schema": 2`, `"schema": 3`))
@@ -425,7 +448,9 @@ func TestListing(t *testing.T) {
 	}
 
 	size := left.Size()
-	expect.That(t, left.Where("strategy", "FedProx").Remove() == nil, "%v", left.Where("strategy", "FedProx").Remove())
+	if err := left.Where("strategy", "FedProx").Remove(); err != nil {
+		t.Error(err)
+	}
 	if left, _ = study.List(dir); len(left) != 2 || left.Size() >= size || left.Size() == 0 {
 		t.Error(left, left.Size(), size)
 	}
@@ -455,14 +480,19 @@ func TestFinalModels(t *testing.T) {
 		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 2})
 		st.Add(fed, &strategy.IFCA{K: 2}, fedkit.Options{Rounds: 2})
 		runs, said := run(t, st)
-		expect.That(t, said == words && runs[0].Models == st.Models, "%q, want %q", said, words)
+		if said != words || runs[0].Models != st.Models {
+			t.Errorf("%q, want %q", said, words)
+		}
 		if !st.Models {
 			continue
 		}
 		one, err := runs[0].Final(fed.Task)
-		expect.That(t, err == nil && one.Global.Rows() == 1 && one.Models == nil, "%v %v", one, err)
-		two, err := runs[1].Final(fed.Task)
-		expect.That(t, err == nil && two.Models.Rows() == 2 && len(two.Assign) == 10, "%v %v", two, err)
+		if err != nil || one.Global.Rows() != 1 || one.Models != nil {
+			t.Error(one, err)
+		}
+		if two, err := runs[1].Final(fed.Task); err != nil || two.Models.Rows() != 2 || len(two.Assign) != 10 {
+			t.Error(two, err)
+		}
 	}
 }
 
@@ -481,7 +511,9 @@ runs = pd.concat(map(pd.read_csv, glob.glob(sys.argv[1] + "/table/*.csv.gz")))
 curve = runs[runs.metric == "global_accuracy"].pivot(index="round", columns="run", values="value")
 print(*(f"{curve[id][3]:.12f}" for id in sys.argv[2:]))`, st.Dir, runs[0].ID, runs[1].ID, runs[2].ID).CombinedOutput()
 	want := fmt.Sprintf("%.12f %.12f %.12f\n", runs[0].Accuracy, runs[1].Accuracy, runs[2].Accuracy)
-	expect.That(t, err == nil && string(out) == want, "%s, %v; want %s", out, err, want)
+	if err != nil || string(out) != want {
+		t.Errorf("%s, %v; want %s", out, err, want)
+	}
 }
 
 // A run whose checkpoint is damaged starts over, and says so.
@@ -495,8 +527,9 @@ func TestDamagedCheckpoints(t *testing.T) {
 	must.M(os.WriteFile(filepath.Join(again.Dir, runs[1].ID, "checkpoint"), []byte("altered"), 0o666))
 	three(again, fed, avg(0.1), 2)
 	same, words := run(t, again)
-	expect.That(t, len(same) == 3 && len(same.Failed()) <= 0 && same[1].Accuracy == runs[1].Accuracy && strings.Contains(words, "FedAvg begins anew: fedkit: FedAvg: checkpoint "),
-		"%v, %q", same, words)
+	if len(same) != 3 || len(same.Failed()) > 0 || same[1].Accuracy != runs[1].Accuracy || !strings.Contains(words, "FedAvg begins anew: fedkit: FedAvg: checkpoint ") {
+		t.Errorf("%v, %q", same, words)
+	}
 }
 
 // A stored run of other code is served, with a warning.

@@ -42,7 +42,9 @@ x, ''y'' & -- &  \\
 \par\smallskip{\footnotesize $\|$w$\|$$_2$ $\leq$ 10$^-$$^3$ $\times$ 5~\%\par}
 `,
 	} {
-		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }
 
@@ -51,7 +53,9 @@ func TestTeXWords(t *testing.T) {
 	words := latexSymbols()
 	for i := 0; i < len(words); i += 2 {
 		for _, r := range latex(words[i]) {
-			expect.That(t, r <= 126, "%q becomes %q", words[i], latex(words[i]))
+			if r > 126 {
+				t.Errorf("%q becomes %q", words[i], latex(words[i]))
+			}
 		}
 	}
 }
@@ -63,8 +67,9 @@ func TestNumbersAsCSV(t *testing.T) {
 		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", math.NaN(), math.NaN(), 0}},
 	}
 	got := expect.Value(csv.NewReader(strings.NewReader(table.CSV())).ReadAll())(t)
-	want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}
-	expect.That(t, reflect.DeepEqual(got, want), "%q", got)
+	if want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
 	table.Lines = table.Lines[:2]
 	expect.Error(t, "2 lines, and data of 3")(table.Err())
 }
@@ -74,8 +79,9 @@ func TestSaveTable(t *testing.T) {
 	for ext, want := range map[string]string{".csv": table.CSV(), ".tex": table.LaTeX(), ".md": table.Markdown(), ".TXT": table.String(), ".html": table.HTML()} {
 		path := filepath.Join(dir, "new", "table"+ext)
 		expect.OK(t, table.Save(path))
-		got, err := os.ReadFile(path)
-		expect.That(t, err == nil && string(got) == want, "%s: %q, %v", path, got, err)
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
 	}
 	if err := table.Save(filepath.Join(dir, "table.xlsx")); err == nil || !strings.Contains(err.Error(), ".csv, .tex, .md, .txt or .html, not \".xlsx\"") {
 		t.Errorf("%v", err)

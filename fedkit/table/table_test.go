@@ -18,14 +18,20 @@ func TestTable(t *testing.T) {
 		"<FedAvg>  60.0 ± 1.4 %\n" +
 		"B\n" +
 		"on test rows\n"
-	expect.That(t, table.String() == want, "got:\n%s", table.String())
-	s := table.HTML()
-	expect.That(t, !strings.Contains(s, "<FedAvg>") && strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`), "got:\n%s", s)
-	expect.That(t, charttest.Capture(t, &os.Stdout, table.Show) == want, "printed:\n%s", charttest.Capture(t, &os.Stdout, table.Show))
+	if got := table.String(); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+	if s := table.HTML(); strings.Contains(s, "<FedAvg>") || !strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`) {
+		t.Errorf("got:\n%s", s)
+	}
+	if got := charttest.Capture(t, &os.Stdout, table.Show); got != want {
+		t.Errorf("printed:\n%s", got)
+	}
 	c := charttest.InCell(t)
 	table.Show()
-	f := c.Outputs[0].Forms
-	expect.That(t, len(c.Outputs) == 1 && f["text/html"] == table.HTML() && f["text/plain"] == want && c.Syncs == 1, "%+v", c.Outputs)
+	if f := c.Outputs[0].Forms; len(c.Outputs) != 1 || f["text/html"] != table.HTML() || f["text/plain"] != want || c.Syncs != 1 {
+		t.Errorf("%+v", c.Outputs)
+	}
 }
 
 // Neither numbers nor their units wrap, only what follows ±. Sentences may wrap.
@@ -34,9 +40,13 @@ func TestNumbersStayWhole(t *testing.T) {
 		Lines: [][]string{{"", "to 90 % of all", "why"}, {"a b", "3 min 22 s ± 25.4 s", "it has 5 % of the rows"}}}
 	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
 	for _, want := range []string{">a b<", ">to 90~% of all<", ">3~min~22~s ±~25.4~s<", ">it has 5~% of the rows<", ">±~1.4~%<"} {
-		expect.That(t, strings.Contains(got, want), "%s has no %s", got, want)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s has no %s", got, want)
+		}
 	}
-	expect.That(t, !strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0"), "a no-break space in text")
+	if strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0") {
+		t.Error("a no-break space in text")
+	}
 }
 
 // Names from files neither control a terminal nor break lines, and no spreadsheet computes them. Numbers stay numbers.
@@ -46,17 +56,24 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 		`=1+1\u001b[2J\nFedAvg      -0.5` + "\n" +
 		"-a                         -1\n" +
 		`\u009b31m` + "\n"
-	expect.That(t, table.String() == want, "got:\n%q, want\n%q", table.String(), want)
-	expect.That(t, table.CSV() == ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n", "got:\n%q", table.CSV())
+	if got := table.String(); got != want {
+		t.Errorf("got:\n%q, want\n%q", got, want)
+	}
+	if got := table.CSV(); got != ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n" {
+		t.Errorf("got:\n%q", got)
+	}
 	table.Data = [][]any{{"", "accuracy"}, {"@", -0.5}, {"-1", -1}}
-	expect.That(t, table.CSV() == ",accuracy\n'@,-0.5\n-1,-1\n", "got:\n%q", table.CSV())
+	if got := table.CSV(); got != ",accuracy\n'@,-0.5\n-1,-1\n" {
+		t.Errorf("got:\n%q", got)
+	}
 }
 
 func TestTablesThatCannotBeShown(t *testing.T) {
 	for want, table := range map[string]*Table{"is nil": nil, "no lines": {Note: "empty"}} {
 		expect.Error(t, want)(table.Err())
-		expect.That(t, strings.HasPrefix(table.String(), display.ErrorPrefix) && strings.Contains(table.HTML(), display.ErrorPrefix),
-			"%q hides the error", table.String())
+		if !strings.HasPrefix(table.String(), display.ErrorPrefix) || !strings.Contains(table.HTML(), display.ErrorPrefix) {
+			t.Errorf("%q hides the error", table.String())
+		}
 	}
 }
 
@@ -82,9 +99,13 @@ func TestMarkedCells(t *testing.T) {
 </table>
 <small></small>`,
 	} {
-		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
-	expect.That(t, strings.Contains(table.LaTeX(), `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`), "%v", table.LaTeX())
+	if tex := table.LaTeX(); !strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`) {
+		t.Error(tex)
+	}
 }
 
 // Numbers line up at the decimal point, whatever follows them; other columns are as they were.
@@ -96,16 +117,21 @@ func TestNumbersLineUp(t *testing.T) {
 		"B   −3.2                 y\n" +
 		"C    –\n" +
 		"D  < 0.001\n"
-	expect.That(t, table.String() == want, "got:\n%s", table.String())
-	expect.That(t, table.CSV() == ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n", "got:\n%s", table.CSV())
+	if got := table.String(); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+	if got := table.CSV(); got != ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n" {
+		t.Errorf("got:\n%s", got)
+	}
 }
 
 // Links of a table do not run code.
 func TestLinksThatAreRefused(t *testing.T) {
 	for _, to := range []string{"javascript:alert(1)", " javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "%zz"} {
 		table := &Table{Lines: [][]string{{"a"}}, Links: map[At]string{{0, 0}: to}}
-		err := table.Err()
-		expect.That(t, err != nil && strings.Contains(err.Error(), "must be a #place"), "%q: %v", to, err)
+		if err := table.Err(); err == nil || !strings.Contains(err.Error(), "must be a #place") {
+			t.Errorf("%q: %v", to, err)
+		}
 	}
 }
 
@@ -117,7 +143,9 @@ func TestLongTablesAreShortAsText(t *testing.T) {
 		"aaa\nbbb\nccc\n": "aaa\nbbb\n… and 1 more lines, which the HTML form of this output has\n",
 		"aaaaaaaaaa\nb\n": "… and 2 more lines, which the HTML form of this output has\n",
 	} {
-		expect.That(t, firstLines(text, 8) == want, "%q: %q, want %q", text, firstLines(text, 8), want)
+		if got := firstLines(text, 8); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
 
@@ -127,7 +155,8 @@ func TestMake(t *testing.T) {
 		"plot: table: no history given": func(*Table) error { return errors.New("no history given") },
 		"plot: table: could not be drawn: index out of range": func(*Table) error { panic("index out of range") },
 	} {
-		err := Make("plot: table", build).Err()
-		expect.That(t, (err == nil) == (want == "") && (err == nil || err.Error() == want), "%v, want %q", err, want)
+		if err := Make("plot: table", build).Err(); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

@@ -33,7 +33,9 @@ func TestSafeTensors(t *testing.T) {
 		path, m := filepath.Join(t.TempDir(), "new", "m.safetensors"), ramp(k, task.Dim())
 		expect.OK(t, weights.SafeTensors(path, task, m))
 		got, err := weights.LoadSafeTensors(path, task)
-		expect.That(t, err == nil && got.Rows() == k && reflect.DeepEqual(host(t, got), host(t, m)), "%d models: %v, %v", k, got, err)
+		if err != nil || got.Rows() != k || !reflect.DeepEqual(host(t, got), host(t, m)) {
+			t.Errorf("%d models: %v, %v", k, got, err)
+		}
 	}
 }
 
@@ -51,15 +53,21 @@ func TestModels(t *testing.T) {
 			expect.OK(t, weights.Models(path, fed.Task, sv))
 			files[i] = expect.Value(os.ReadFile(path))(t)
 			got := expect.Value(weights.LoadModels(path, fed.Task))(t)
-			expect.That(t, got.Check(fed.Size(), fed.Task.Dim()) == nil, "%v", got.Check(fed.Size(), fed.Task.Dim()))
-			for _, m := range [][2]*fedkit.Matrix{{got.Global, sv.Global}, {got.Models, sv.Models}} {
-				expect.That(t, (m[0] == nil) == (m[1] == nil) && (m[0] == nil || reflect.DeepEqual(host(t, m[0]), host(t, m[1]))),
-					"%T: other models", s)
+			if err := got.Check(fed.Size(), fed.Task.Dim()); err != nil {
+				t.Error(err)
 			}
-			expect.That(t, reflect.DeepEqual([]any{got.Assign, got.Mix, got.Ensemble, got.Clusters}, []any{sv.Assign, sv.Mix, sv.Ensemble, sv.Clusters}),
-				"%T: %v, want %v", s, got, sv)
+			for _, m := range [][2]*fedkit.Matrix{{got.Global, sv.Global}, {got.Models, sv.Models}} {
+				if (m[0] == nil) != (m[1] == nil) || m[0] != nil && !reflect.DeepEqual(host(t, m[0]), host(t, m[1])) {
+					t.Errorf("%T: other models", s)
+				}
+			}
+			if !reflect.DeepEqual([]any{got.Assign, got.Mix, got.Ensemble, got.Clusters}, []any{sv.Assign, sv.Mix, sv.Ensemble, sv.Clusters}) {
+				t.Errorf("%T: %v, want %v", s, got, sv)
+			}
 		}
-		expect.That(t, string(files[0]) == string(files[1]), "%T: the same models gave other bytes", s)
+		if string(files[0]) != string(files[1]) {
+			t.Errorf("%T: the same models gave other bytes", s)
+		}
 	}
 }
 
@@ -70,7 +78,9 @@ func TestModelsRefusals(t *testing.T) {
 	one := ramp(1, d)
 	save := func(sv *fedkit.Serving) error { return weights.Models(path, task, sv) }
 	load := func(write error, from *fedkit.Task) error {
-		expect.Must(t, write == nil, "%v", write)
+		if write != nil {
+			t.Fatal(write)
+		}
 		_, err := weights.LoadModels(path, from)
 		return errors.Join(err, os.Remove(path))
 	}
@@ -98,8 +108,9 @@ func TestModelsRefusals(t *testing.T) {
 		`tensor = "dense1/biases": must be a parameter of the task's model`: load(weights.SafeTensors(path, other, ramp(1, other.Dim())), other),
 		"no such file or directory":                                         load(nil, task),
 	} {
-		expect.That(t, err != nil && strings.HasPrefix(err.Error(), "weights: "+path+": ") && strings.Contains(err.Error(), want),
-			"error %v, want %s", err, want)
+		if err == nil || !strings.HasPrefix(err.Error(), "weights: "+path+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: there is a file: %v", want, err)
 		}
@@ -133,9 +144,13 @@ True
 True
 [[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]] [0, 2] int32
 [('made_by', 'fedkit'), ('schema', '1'), ('task', '` + task.Name + `')]`
-	expect.That(t, got == want, "%s\nwant\n%s", got, want)
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
 	read, err := weights.LoadSafeTensors(back, task)
-	expect.That(t, err == nil && reflect.DeepEqual(host(t, read), host(t, m.Take(2))), "what Python wrote: %v, %v", read, err)
+	if err != nil || !reflect.DeepEqual(host(t, read), host(t, m.Take(2))) {
+		t.Errorf("what Python wrote: %v, %v", read, err)
+	}
 }
 
 func ExampleSafeTensors() {

@@ -20,7 +20,9 @@ func python(t *testing.T, script string, args ...string) string {
 		t.Skip("FEDKIT_PYTHON does not name a Python with pandas and safetensors")
 	}
 	out, err := exec.CommandContext(t.Context(), interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
-	expect.Must(t, err == nil, "%v\n%s", err, out)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	return strings.TrimSpace(string(out))
 }
 

@@ -95,7 +95,9 @@ func says(t *testing.T, words ...string) {
 func wait(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
-		expect.Must(t, !time.Now().After(end), "%v %v", "in vain waited for:", what)
+		if time.Now().After(end) {
+			t.Fatal("in vain waited for:", what)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package studies
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"fmt"
 	"testing"
 )
@@ -15,14 +14,19 @@ var runs = map[string]int{
 
 // Each study has its runs, all with their federation and its model, and no two that are called the same.
 func TestStudies(t *testing.T) {
-	expect.That(t, len(All) == len(runs), "%d studies, want %d", len(All), len(runs))
+	if len(All) != len(runs) {
+		t.Errorf("%d studies, want %d", len(All), len(runs))
+	}
 	for _, s := range All {
 		plan, seen := s.Plan(), map[string]bool{}
-		expect.That(t, len(plan) == runs[s.Name], "%s: %d runs, want %d", s.Name, len(plan), runs[s.Name])
+		if len(plan) != runs[s.Name] {
+			t.Errorf("%s: %d runs, want %d", s.Name, len(plan), runs[s.Name])
+		}
 		for i, run := range plan {
 			name := fmt.Sprintln(append([]any{run.Options.Name, run.Options.Seed}, run.Labels...)...)
-			expect.That(t, run.Data != nil && run.Partition != nil && run.Model.Key() != "" && run.Options.Name != "" && run.Options.Rounds != 0 && !seen[name],
-				"%s: run %d: %+v: it lacks something, or is there twice", s.Name, i, run)
+			if run.Data == nil || run.Partition == nil || run.Model.Key() == "" || run.Options.Name == "" || run.Options.Rounds == 0 || seen[name] {
+				t.Errorf("%s: run %d: %+v: it lacks something, or is there twice", s.Name, i, run)
+			}
 			seen[name] = true
 		}
 	}
@@ -31,6 +35,8 @@ func TestStudies(t *testing.T) {
 // What an algorithm is compared with is in the grid that it was tuned on.
 func TestTuned(t *testing.T) {
 	for _, a := range algorithms() {
-		expect.That(t, a.tuned == "" || a.best() != (choice{}), "%s: %q is not in its grid", a.name, a.tuned)
+		if a.tuned != "" && a.best() == (choice{}) {
+			t.Errorf("%s: %q is not in its grid", a.name, a.tuned)
+		}
 	}
 }

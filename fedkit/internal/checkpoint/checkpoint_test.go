@@ -47,9 +47,9 @@ func TestOtherState(t *testing.T) {
 	var b bytes.Buffer
 	expect.OK(t, encode(&b, &history.History{}, &snapshot{states: States{was}}))
 	c, _ := expect.Values(parse(b.Bytes()))(t)
-	err := c.fits(&history.History{}, States{is})
-	expect.That(t, err != nil && strings.Contains(err.Error(), "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing"),
-		"error %v", err)
+	if err := c.fits(&history.History{}, States{is}); err == nil || !strings.Contains(err.Error(), "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestDue(t *testing.T) {
@@ -62,9 +62,13 @@ func TestDue(t *testing.T) {
 		}
 		return rounds
 	}
-	expect.That(t, slices.Equal(due(), []int{4, 8}), "every fourth round: after rounds %v", due())
+	if got := due(); !slices.Equal(got, []int{4, 8}) {
+		t.Errorf("every fourth round: after rounds %v", got)
+	}
 	f.config, f.at = Config{After: time.Minute}, time.Now()
-	expect.That(t, due() == nil, "after a minute: after rounds %v at once", due())
+	if got := due(); got != nil {
+		t.Errorf("after a minute: after rounds %v at once", got)
+	}
 	if f.at = time.Now().Add(-time.Hour); len(due()) != 8 {
 		t.Error("none after an hour")
 	}
@@ -79,7 +83,8 @@ func TestProgressWithoutLocks(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "run.jsonl")
 		h := &history.History{Rounds: []history.Record{{Round: 1}}, Stopped: running}
 		expect.OK(t, h.Save(path))
-		s, err := ReadProgress(path)
-		expect.That(t, err == nil && s.Running == running && s.History != nil && len(s.History.Rounds) == 1, "%v: %+v, %v", running, s, err)
+		if s, err := ReadProgress(path); err != nil || s.Running != running || s.History == nil || len(s.History.Rounds) != 1 {
+			t.Errorf("%v: %+v, %v", running, s, err)
+		}
 	}
 }

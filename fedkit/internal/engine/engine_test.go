@@ -103,17 +103,18 @@ func TestSolveOnADevice(t *testing.T) {
 			for range n / 2 {
 				want += (3 - want) / 2
 			}
-			got := models[out.Place[i]]
-			expect.That(t, out.Steps[i] == n/2 && got-want <= 1e-6 && want-got <= 1e-6,
-				"%T: client %d: %v after %d steps, want %v after %d", on, i, got, out.Steps[i], want, n/2)
+			if got := models[out.Place[i]]; out.Steps[i] != n/2 || got-want > 1e-6 || want-got > 1e-6 {
+				t.Errorf("%T: client %d: %v after %d steps, want %v after %d", on, i, got, out.Steps[i], want, n/2)
+			}
 		}
 	}
 	p := e.plan(job)
 	if n := away.calls.Load(); n != int64(p.groups()) || n < 2 {
 		t.Errorf("%d calls for %d groups", n, p.groups())
 	}
-	n := int(away.rows.Load())
-	expect.That(t, n == p.groups()*p.design.lanes, "%d rows sent, want one for each of %d lanes", n, p.groups()*p.design.lanes)
+	if n := int(away.rows.Load()); n != p.groups()*p.design.lanes {
+		t.Errorf("%d rows sent, want one for each of %d lanes", n, p.groups()*p.design.lanes)
+	}
 }
 
 // An evaluation calls the device too, and a remote one gets only the models that it scores.
@@ -123,9 +124,13 @@ func TestEvaluateOnADevice(t *testing.T) {
 	v := &Evaluation{Models: models, Rows: []int{0, 1, 2, 3}, Which: []int{2, 1, 0, 2}}
 	for _, on := range []Device{Here(1), away} {
 		s := expect.Value(e.Evaluate(context.Background(), v, on))(t)
-		expect.That(t, slices.Equal(s.Loss[0], []float32{0, 0.5, 2, 0}), "%T: losses %v, want %v", on, s.Loss[0], []float32{0, 0.5, 2, 0})
+		if want := []float32{0, 0.5, 2, 0}; !slices.Equal(s.Loss[0], want) {
+			t.Errorf("%T: losses %v, want %v", on, s.Loss[0], want)
+		}
 	}
-	expect.That(t, away.calls.Load() != 0, "the device was not asked")
+	if away.calls.Load() == 0 {
+		t.Error("the device was not asked")
+	}
 }
 
 // The first call of a program is repeated with other rows, unless they are all the same; if it tells nothing, so is the next.
@@ -135,7 +140,9 @@ func TestFirstCallsAreRepeated(t *testing.T) {
 	evaluate := func(models *tensors.Tensor, want int64) {
 		t.Helper()
 		_ = expect.Value(e.Evaluate(context.Background(), &Evaluation{Models: models, Rows: []int{0, 1, 2, 3}}, away))(t)
-		expect.That(t, away.calls.Swap(0) == want, "%d calls, want %d", away.calls.Swap(0), want)
+		if n := away.calls.Swap(0); n != want {
+			t.Errorf("%d calls, want %d", n, want)
+		}
 	}
 	evaluate(one, 1)
 	for i := range e.data.Train.Floats {
@@ -148,7 +155,9 @@ func TestFirstCallsAreRepeated(t *testing.T) {
 	evaluate(one, 1)
 	for _, want := range []int64{1 + 2, 1} {
 		_ = expect.Value(e.Solve(context.Background(), e.job(t, 0, 1), away))(t)
-		expect.That(t, away.calls.Swap(0) == want, "%d calls of a solve, want %d", away.calls.Swap(0), want)
+		if n := away.calls.Swap(0); n != want {
+			t.Errorf("%d calls of a solve, want %d", n, want)
+		}
 	}
 }
 
@@ -165,10 +174,15 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
-	expect.That(t, slices.Equal(seen, []int{0, 4, 2, 1, 3}), "clients of the job in the order %v, want 0 4 2 1 3", seen)
-	tail := p.order[len(seen):]
-	expect.That(t, !slices.ContainsFunc(tail, func(i int) bool { return i != -1 }), "lanes %v, want idle ones after the clients", p.order)
-	expect.That(t, slices.Equal(e.plan(e.job(t, 0, 6, 3)).order, []int{0, 1, 2}), "lanes %v, want 0, 1, 2", e.plan(e.job(t, 0, 6, 3)).order)
+	if !slices.Equal(seen, []int{0, 4, 2, 1, 3}) {
+		t.Errorf("clients of the job in the order %v, want 0 4 2 1 3", seen)
+	}
+	if tail := p.order[len(seen):]; slices.ContainsFunc(tail, func(i int) bool { return i != -1 }) {
+		t.Errorf("lanes %v, want idle ones after the clients", p.order)
+	}
+	if p := e.plan(e.job(t, 0, 6, 3)); !slices.Equal(p.order, []int{0, 1, 2}) {
+		t.Errorf("lanes %v, want 0, 1, 2", p.order)
+	}
 }
 
 // Inputs come by name, and terms that a job does not use are left out.
@@ -181,8 +195,9 @@ func TestInputsByName(t *testing.T) {
 	for _, in := range e.inputs(job, &p, 0, false) {
 		names = append(names, in.name)
 	}
-	want := []string{"features", "labels", "batches", "first", "last", "rows", "start", "steps", "rate", "prox", "mask"}
-	expect.That(t, slices.Equal(names, want), "inputs %v, want %v", names, want)
+	if want := []string{"features", "labels", "batches", "first", "last", "rows", "start", "steps", "rate", "prox", "mask"}; !slices.Equal(names, want) {
+		t.Errorf("inputs %v, want %v", names, want)
+	}
 }
 
 // A long call does not delay cancellation.
@@ -195,7 +210,9 @@ func TestStoppingDoesNotWaitForLongCalls(t *testing.T) {
 		<-forever
 		return nil
 	})
-	expect.That(t, errors.Is(err, context.Canceled), "error %v, want context.Canceled", err)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
 }
 
 // Clients with cheap convolutions share programs, a few in each; those with expensive ones have one each. Models of a megabyte that are read
@@ -205,12 +222,16 @@ func TestLanes(t *testing.T) {
 	job := e.job(t, 0, 1, 2, 3, 4, 5, 6, 7)
 	for operations, want := range map[float64]int{0: e.width.Even, 1: 4, 40e6: 4, 60e6: 1} { // per example; a step has two examples
 		e.work = func() xla.Work { return xla.Work{Convolutions: operations} }
-		expect.That(t, e.Lanes(job) == want, "%.0f operations: %d clients in a program, want %d", operations, e.Lanes(job), want)
+		if got := e.Lanes(job); got != want {
+			t.Errorf("%.0f operations: %d clients in a program, want %d", operations, got, want)
+		}
 	}
 	e.task.Shapes = [][]int{{512, 512}}
 	for loops, want := range map[bool]int{false: e.width.Even, true: 8} {
 		e.work = func() xla.Work { return xla.Work{Loops: loops} }
-		expect.That(t, e.Lanes(job) == want, "loops %v: %d clients in a program, want %d", loops, e.Lanes(job), want)
+		if got := e.Lanes(job); got != want {
+			t.Errorf("loops %v: %d clients in a program, want %d", loops, got, want)
+		}
 	}
 }
 
@@ -228,7 +249,8 @@ func TestBlocks(t *testing.T) {
 		{200_000, 1e9, fewBlocks, 26}, {1_000_000, 16e9, manyModels, 8}, {4_154_010, 16e9, manyModels, 2},
 	} {
 		e.task.Shapes, e.free = [][]int{{c.d}}, c.free
-		got := e.blocks(c.most, 0)
-		expect.That(t, got == c.want, "%d parameters, %.0f bytes free: %d models in a program, want %d", c.d, c.free, got, c.want)
+		if got := e.blocks(c.most, 0); got != c.want {
+			t.Errorf("%d parameters, %.0f bytes free: %d models in a program, want %d", c.d, c.free, got, c.want)
+		}
 	}
 }

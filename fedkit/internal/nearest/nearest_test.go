@@ -1,7 +1,6 @@
 package nearest
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,18 +9,25 @@ import (
 func TestOf(t *testing.T) {
 	known := []string{"Fraction", "Selector", "Local", "Aggregator"}
 	for name, want := range map[string]string{"Fracton": "Fraction", "fraction": "Fraction", "Agregator": "Aggregator", "locl": "Local", "Epochs": "", "": ""} {
-		expect.That(t, Of(name, known) == want, "%q: got %q, expected %q", name, Of(name, known), want)
+		if got := Of(name, known); got != want {
+			t.Errorf("%q: got %q, expected %q", name, got, want)
+		}
 	}
 }
 
 // A name of megabytes is near none, and that is known at once.
 func TestLongName(t *testing.T) {
 	known := slices.Repeat([]string{"Aggregator", strings.Repeat("x", 50)}, 100)
-	expect.That(t, Of(strings.Repeat("x", 1<<24), known) == "", "%v", Of(strings.Repeat("x", 1<<24), known))
+	if got := Of(strings.Repeat("x", 1<<24), known); got != "" {
+		t.Error(got)
+	}
 }
 
 func TestSort(t *testing.T) {
-	got := Sort("Selectr", []string{"Fraction", "Selector", "Local"})
-	expect.That(t, slices.Equal(got, []string{"Selector", "Local", "Fraction"}), "%v", got)
-	expect.That(t, edits("kitten", "sitting") == 3, "edits: got %d, expected 3", edits("kitten", "sitting"))
+	if got := Sort("Selectr", []string{"Fraction", "Selector", "Local"}); !slices.Equal(got, []string{"Selector", "Local", "Fraction"}) {
+		t.Error(got)
+	}
+	if d := edits("kitten", "sitting"); d != 3 {
+		t.Errorf("edits: got %d, expected 3", d)
+	}
 }

@@ -34,13 +34,18 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		expect.That(t, equalRows(rowsOf(t, c.got), c.want, 0), "%s: %v, want %v", name, rowsOf(t, c.got), c.want)
+		if got := rowsOf(t, c.got); !equalRows(got, c.want, 0) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 	nan := NewMatrix([]float32{float32(math.NaN()), 2, 3}, 1, 3)
-	got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3)))
-	expect.That(t, equalRows(got, [][]float64{{10, 20, 3}}, 0), "what the mask leaves out of a blend shows: %v", got)
+	if got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3))); !equalRows(got, [][]float64{{10, 20, 3}}, 0) {
+		t.Errorf("what the mask leaves out of a blend shows: %v", got)
+	}
 	inner, err := a.Inner(b)
-	expect.That(t, err == nil && mat.Equal(inner, mat.NewDense(2, 1, []float64{140, 320})), "inner products %v, %v", inner, err)
+	if err != nil || !mat.Equal(inner, mat.NewDense(2, 1, []float64{140, 320})) {
+		t.Errorf("inner products %v, %v", inner, err)
+	}
 }
 
 func equalRows(a, b [][]float64, tolerance float64) bool {

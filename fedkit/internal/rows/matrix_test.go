@@ -50,7 +50,9 @@ func TestMatrix(t *testing.T) {
 		},
 		func() *Matrix {
 			m := Less(FromPieces(two(10, 20), []int{2, 0, 1}, 0), row(10, 20))
-			expect.That(t, m.difference != nil, "it is subtracted at once")
+			if m.difference == nil {
+				t.Error("it is subtracted at once")
+			}
 			return m
 		},
 	} {
@@ -86,8 +88,9 @@ func TestMeanOfMany(t *testing.T) {
 		many, place = append(many, away{v[0]}, away{v[1]}), append(place, 4*i+2, 4*i, 4*i+1)
 	}
 	for _, m := range []*Matrix{FromRows(rows), FromPieces(many, place, 0)} {
-		got := rowsOf(t, m.Mean(nil))
-		expect.That(t, equalRows(got, [][]float64{{3, 4}}, 1e-4), "the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
+		if got := rowsOf(t, m.Mean(nil)); !equalRows(got, [][]float64{{3, 4}}, 1e-4) {
+			t.Errorf("the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
+		}
 	}
 }
 
@@ -97,14 +100,17 @@ func TestPointsOfManyColumns(t *testing.T) {
 	values := make([]float32, 2*d)
 	values[0], values[d-1], values[d], values[2*d-1] = 3, 4, 3, -4
 	points := expect.Value(NewMatrix(values, 2, d).Points())(t)
-	expect.That(t, points.Distances().At(0, 1) == 8, "distance %v, want 8", points.Distances().At(0, 1))
+	if got := points.Distances().At(0, 1); got != 8 {
+		t.Errorf("distance %v, want 8", got)
+	}
 }
 
 func testMatrix(t *testing.T, fresh func() *Matrix) {
 	points := expect.Value(fresh().Points())(t)
 	for at, want := range map[[2]int]float64{{0, 0}: 5, {0, 1}: 11, {1, 2}: 39, {2, 2}: 61} {
-		got := points.Gram().At(at[0], at[1])
-		expect.That(t, got == want, "Points: the inner product of rows %v is %v, want %v", at, got, want)
+		if got := points.Gram().At(at[0], at[1]); got != want {
+			t.Errorf("Points: the inner product of rows %v is %v, want %v", at, got, want)
+		}
 	}
 	m := fresh()
 	one := row(10, 20)
@@ -131,27 +137,38 @@ func testMatrix(t *testing.T, fresh func() *Matrix) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		expect.Must(t, equalRows(rowsOf(t, c.got), c.want, 1e-6), "%s: %v, want %v", c.name, rowsOf(t, c.got), c.want)
+		if got := rowsOf(t, c.got); !equalRows(got, c.want, 1e-6) {
+			t.Fatalf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 	norms, err := m.Norms()
-	expect.That(t, err == nil && math.Abs(norms[2]-math.Sqrt(61)) <= 1e-6, "Norms: %v, %v", norms, err)
+	if err != nil || math.Abs(norms[2]-math.Sqrt(61)) > 1e-6 {
+		t.Errorf("Norms: %v, %v", norms, err)
+	}
 	gram, err := m.Gram()
-	expect.That(t, err == nil && gram.At(0, 2) == 17 && gram.At(1, 1) == 25, "Gram: %v, %v", gram, err)
+	if err != nil || gram.At(0, 2) != 17 || gram.At(1, 1) != 25 {
+		t.Errorf("Gram: %v, %v", gram, err)
+	}
 }
 
 func TestPutIsExact(t *testing.T) {
 	// A row is replaced, not corrected: large old values must leave nothing behind.
 	m := NewMatrix([]float32{1e30, -1e30, 3, 4}, 2, 2).Put([]int{0}, NewMatrix([]float32{1, 2}, 1, 2))
-	got := rowsOf(t, m)
-	expect.That(t, got[0][0] == 1 && got[0][1] == 2 && got[1][0] == 3, "%v, want [[1 2] [3 4]]", got)
+	if got := rowsOf(t, m); got[0][0] != 1 || got[0][1] != 2 || got[1][0] != 3 {
+		t.Errorf("%v, want [[1 2] [3 4]]", got)
+	}
 }
 
 func TestMatrixErrorsStay(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
 	var none *Matrix
-	expect.That(t, none.Rows() == 0 && none.Cols() == 0, "a nil matrix has rows or columns")
+	if none.Rows() != 0 || none.Cols() != 0 {
+		t.Error("a nil matrix has rows or columns")
+	}
 	for want, of := range map[string]*Matrix{"a matrix [2, 2]": m, "a matrix that failed: invalid: the matrix is nil": none, "a matrix that failed: invalid: Matrix.Take: row 7 ": m.Take(7)} {
-		expect.That(t, strings.HasPrefix(of.String(), want), "%s, want %s", of.String(), want)
+		if got := of.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 	for name, got := range map[string]*Matrix{
 		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),
@@ -168,7 +185,9 @@ func TestMatrixErrorsStay(t *testing.T) {
 		"later":        m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
 		"stack":        StackRows(m, m.Take(9)),
 	} {
-		expect.That(t, errors.Is(got.Err(), fault.ErrInvalid), "%s: error %v, want %v", name, got.Err(), fault.ErrInvalid)
+		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) {
+			t.Errorf("%s: error %v, want %v", name, err, fault.ErrInvalid)
+		}
 		if _, err := got.Gram(); err == nil {
 			t.Errorf("%s: Gram of a failed matrix gives no error", name)
 		}
@@ -185,8 +204,9 @@ func TestProgramsThatReturnNoMatrix(t *testing.T) {
 		"invalid: Matrix.Apply: the program is nil":                             m.Apply(nil),
 		"invalid: argument 2 is nil":                                            m.Apply(addRows, m, nil),
 	} {
-		err := got.Err()
-		expect.That(t, errors.Is(err, fault.ErrInvalid) && err.Error() == want, "error %v, want %s", err, want)
+		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -195,7 +215,9 @@ func TestMatrixBinary(t *testing.T) {
 	b := expect.Value(m.MarshalBinary())(t)
 	var back Matrix
 	expect.OK(t, back.UnmarshalBinary(b))
-	expect.Must(t, reflect.DeepEqual(rowsOf(t, &back), rowsOf(t, m)), "%v, want %v", rowsOf(t, &back), rowsOf(t, m))
+	if want, got := rowsOf(t, m), rowsOf(t, &back); !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
 }
 
 func FuzzMatrixUnmarshal(f *testing.F) {
@@ -208,7 +230,8 @@ func FuzzMatrixUnmarshal(f *testing.F) {
 	f.Add(append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, b[8:]...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Matrix
-		expect.That(t, m.UnmarshalBinary(b) != nil || m.Rows()*m.Cols()*4+16 == len(b),
-			"%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
+		if m.UnmarshalBinary(b) == nil && m.Rows()*m.Cols()*4+16 != len(b) {
+			t.Errorf("%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
+		}
 	})
 }

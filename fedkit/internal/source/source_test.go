@@ -53,31 +53,42 @@ func write(t *testing.T, path, text string) {
 // The version changes with every source file, and not with tests.
 func TestFiles(t *testing.T) {
 	root := t.TempDir()
-	expect.That(t, hashFiles(root) == "", "a hash of nothing")
+	if hashFiles(root) != "" {
+		t.Error("a hash of nothing")
+	}
 	seen := map[string]bool{}
 	for _, f := range []struct{ path, text string }{{"fedkit/a.go", "a"}, {"fedkit/a.go", "b"}, {"fedkit/in/b.go", "a"}, {"datasets/c.go", ""}} {
 		write(t, filepath.Join(root, f.path), f.text)
 		sum := hashFiles(root)
-		expect.That(t, !seen[sum], "%v %v", f, sum)
+		if seen[sum] {
+			t.Error(f, sum)
+		}
 		seen[sum] = true
 	}
 	write(t, filepath.Join(root, "fedkit/a_test.go"), "test")
 	write(t, filepath.Join(root, "README.md"), "text")
-	expect.That(t, seen[hashFiles(root)], "another version")
-	expect.That(t, module() != "", "no module")
+	if sum := hashFiles(root); !seen[sum] {
+		t.Error("another version")
+	}
+	if module() == "" {
+		t.Error("no module")
+	}
 }
 
 func TestOf(t *testing.T) {
 	change()
 	const plain = "fedkit in a test"
 	for _, v := range []any{struct{}{}, 3, nil, []any{}, strings.NewReader("")} {
-		expect.That(t, Of(v) == plain, "%T: %s", v, Of(v))
+		if is := Of(v); is != plain {
+			t.Errorf("%T: %s", v, is)
+		}
 	}
 	pointer := new(any)
 	*pointer = mine{}
 	for _, v := range []any{mine{}, &mine{2}, alone, pointer, hidden{mine{}}, struct{ f func() int }{helper}, made()} {
-		is := Of(v)
-		expect.That(t, strings.HasPrefix(is, plain+"; own ") && Unseen(is) == "", "%T: %s", v, is)
+		if is := Of(v); !strings.HasPrefix(is, plain+"; own ") || Unseen(is) != "" {
+			t.Errorf("%T: %s", v, is)
+		}
 	}
 	for want, v := range map[string]any{
 		"set = code that uses variable factor, which change sets, which cannot be seen: must be made of constants, and of fields": set{},
@@ -85,7 +96,9 @@ func TestOf(t *testing.T) {
 		"asks = code that uses os.Getenv, which cannot be seen":                                                                   &asks{},
 		"in = a function that captures n, whose value cannot be seen: must be a method of a type that has it in a field":          hidden{captures1(2)},
 	} {
-		expect.That(t, strings.HasPrefix(Unseen(Of(v)), want), "%q, want %q", Unseen(Of(v)), want)
+		if is := Unseen(Of(v)); !strings.HasPrefix(is, want) {
+			t.Errorf("%q, want %q", is, want)
+		}
 	}
 	if sum, unseen := Own(struct{ F, G func() int }{captures1(2), mine{}.Step}); sum == "" || unseen != "" {
 		t.Error(sum, unseen)
@@ -136,7 +149,9 @@ func main() {
 		t.Helper()
 		for name, text := range files {
 			if name == file {
-				expect.Must(t, strings.Contains(text, old), "%v", old)
+				if !strings.Contains(text, old) {
+					t.Fatal(old)
+				}
 				text = strings.Replace(text, old, new, 1)
 			}
 			write(t, filepath.Join(dir, name), text)
@@ -147,8 +162,9 @@ func main() {
 		t.Helper()
 		cmd := exec.Command("go", append(append([]string{"build", "-o", "made"}, flags...), ".")...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"), "GOFLAGS=-mod=readonly")
-		out, err := cmd.CombinedOutput()
-		expect.Must(t, err == nil, "%s", out)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
 	}
 	says := func(cell bool) string {
 		cmd := exec.Command(filepath.Join(dir, "made"))
@@ -162,7 +178,9 @@ func main() {
 	edit("", "", "")
 	build()
 	program, cell := says(false), says(true)
-	expect.Must(t, strings.HasPrefix(program, "own ") && strings.HasPrefix(cell, "own ") && program != cell, "%v %v", program, cell)
+	if !strings.HasPrefix(program, "own ") || !strings.HasPrefix(cell, "own ") || program == cell {
+		t.Fatal(program, cell)
+	}
 	for _, c := range []struct {
 		file, old, new string
 		cell           bool // whether a cell's code is another one, too
@@ -178,8 +196,9 @@ func main() {
 		if is := says(false); is == program || !strings.HasPrefix(is, "own ") {
 			t.Errorf("%s: %s", c.new, is)
 		}
-		is := says(true)
-		expect.That(t, (is != cell) == c.cell && strings.HasPrefix(is, "own "), "%s, a cell: %s", c.new, is)
+		if is := says(true); (is != cell) != c.cell || !strings.HasPrefix(is, "own ") {
+			t.Errorf("%s, a cell: %s", c.new, is)
+		}
 	}
 	edit("main.go", "	other()", "	factor = 5")
 	if is := says(false); !strings.HasPrefix(is, "unseen Part = code that uses variable factor, which main sets, which cannot be seen") {
@@ -188,10 +207,12 @@ func main() {
 	edit("", "", "")
 	expect.OK(t, os.Chtimes(filepath.Join(dir, "own/in.go"), time.Now(), time.Now().Add(time.Hour)))
 	for _, is := range []string{says(false), says(true)} {
-		expect.That(t, strings.Contains(is, "in.go, which was changed after the program was built"), "%v", is)
+		if !strings.Contains(is, "in.go, which was changed after the program was built") {
+			t.Error(is)
+		}
 	}
 	build("-trimpath")
-	is := says(false)
-	expect.That(t, is == "unseen Part = code of a program that does not know its files, as after -trimpath: must be built without that",
-		"%v", is)
+	if is := says(false); is != "unseen Part = code of a program that does not know its files, as after -trimpath: must be built without that" {
+		t.Error(is)
+	}
 }

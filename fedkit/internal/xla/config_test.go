@@ -21,10 +21,14 @@ func TestTF32IsOffUnlessAskedFor(t *testing.T) {
 		"abacus:7":                            "abacus:7",
 		"xla:cuda,allocator=bfc,tf32=nonsens": "xla:cuda,allocator=bfc,tf32=nonsens",
 	} {
-		expect.That(t, inFloat32(config) == want, "%q became %q, want %q", config, inFloat32(config), want)
+		if got := inFloat32(config); got != want {
+			t.Errorf("%q became %q, want %q", config, got, want)
+		}
 	}
 	b := expect.Value(Backend())(t)
-	expect.That(t, !b.(*gxla.Backend).DotGeneralUseTF32, "TF32 is on")
+	if b.(*gxla.Backend).DotGeneralUseTF32 {
+		t.Error("TF32 is on")
+	}
 }
 
 func TestSameBytesOnGPUs(t *testing.T) {
@@ -34,7 +38,9 @@ func TestSameBytesOnGPUs(t *testing.T) {
 		"--xla_gpu_deterministic_ops=false": "--xla_gpu_deterministic_ops=false",
 		"/etc/flags.txt":                    "/etc/flags.txt",
 	} {
-		expect.That(t, deterministic(flags) == want, "%q became %q, want %q", flags, deterministic(flags), want)
+		if got := deterministic(flags); got != want {
+			t.Errorf("%q became %q, want %q", flags, got, want)
+		}
 	}
 }
 
@@ -42,15 +48,18 @@ func TestOnCPU(t *testing.T) {
 	for options, want := range map[string]bool{
 		"cpu,tf32=false": true, "/lib/pjrt_c_api_cpu_plugin.so,tf32=false": true, "cuda,tf32=false": false, "cuda,allocator=cpu": false, "": false,
 	} {
-		expect.That(t, onCPU(options) == want, "%q: %v, want %v", options, !want, want)
+		if onCPU(options) != want {
+			t.Errorf("%q: %v, want %v", options, !want, want)
+		}
 	}
 }
 
 func TestForm(t *testing.T) {
 	for asked, want := range map[string][2]string{"": {Patches, Rewritten}, Native: {Native, Native}, Rewritten: {Rewritten, Rewritten}} { // on a GPU, on a CPU
 		for i, cpu := range []bool{false, true} {
-			got, err := form(asked, cpu)
-			expect.That(t, got == want[i] && err == nil, "%q on a CPU %v: %v, want %v; %v", asked, cpu, got, want[i], err)
+			if got, err := form(asked, cpu); got != want[i] || err != nil {
+				t.Errorf("%q on a CPU %v: %v, want %v; %v", asked, cpu, got, want[i], err)
+			}
 		}
 	}
 	if _, err := form("fast", true); err == nil || err.Error() != `FEDKIT_CONVOLUTIONS = "fast": must be native, rewritten or patches` {

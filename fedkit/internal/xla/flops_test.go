@@ -1,7 +1,6 @@
 package xla_test
 
 import (
-	"fedkit.example/fedkit/fedtest/expect"
 	"strings"
 	"testing"
 
@@ -52,8 +51,8 @@ func TestArithmetic(t *testing.T) {
 		if strings.HasPrefix(test.name, "convolution") {
 			convolved = test.want
 		}
-		got, err := p.Work(arguments...)
-		expect.That(t, err == nil && got.Operations == test.want && got.Convolutions == convolved && got.Loops == strings.HasPrefix(test.name, "loop"),
-			"%s: %+v, want %v operations and %v of convolutions; %v", test.name, got, test.want, convolved, err)
+		if got, err := p.Work(arguments...); err != nil || got.Operations != test.want || got.Convolutions != convolved || got.Loops != strings.HasPrefix(test.name, "loop") {
+			t.Errorf("%s: %+v, want %v operations and %v of convolutions; %v", test.name, got, test.want, convolved, err)
+		}
 	}
 }

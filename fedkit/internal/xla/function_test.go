@@ -68,8 +68,9 @@ func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
 			largest = max(largest, math.Abs(float64(b[j])))
 		}
 		for j := range b {
-			d := math.Abs(float64(a[j] - b[j]))
-			expect.Must(t, d <= 1e-5*max(1, largest), "result %d of %d, %v at %d: %v, want %v", i, len(want), w.Shape(), j, a[j], b[j])
+			if d := math.Abs(float64(a[j] - b[j])); !(d <= 1e-5*max(1, largest)) {
+				t.Fatalf("result %d of %d, %v at %d: %v, want %v", i, len(want), w.Shape(), j, a[j], b[j])
+			}
 		}
 	}
 }

@@ -15,13 +15,18 @@ import (
 
 func TestHardware(t *testing.T) {
 	model, more := processorIn(strings.NewReader("processor\t: 0\ncpu family\t: 6\nmodel name\t: Xeon\nflags\t\t: fpu\n\nmodel name\t: another\n"))
-	expect.That(t, model == "Xeon" && more == "c6", "%q, %q", model, more)
+	if model != "Xeon" || more != "c6" {
+		t.Errorf("%q, %q", model, more)
+	}
 	if model, _ := processorIn(strings.NewReader("")); model != runtime.GOARCH {
 		t.Errorf("nothing is known: %q", model)
 	}
-	expect.That(t, Processors("Xeon", 1) == "Xeon, 1 processor" && Processors("Xeon", 2) == "Xeon, 2 processors",
-		"%q, %q", Processors("Xeon", 1), Processors("Xeon", 2))
-	expect.That(t, !OnCPU() || strings.Contains(Hardware(), " processor"), "%q", Hardware())
+	if one, two := Processors("Xeon", 1), Processors("Xeon", 2); one != "Xeon, 1 processor" || two != "Xeon, 2 processors" {
+		t.Errorf("%q, %q", one, two)
+	}
+	if h := Hardware(); OnCPU() && !strings.Contains(h, " processor") {
+		t.Errorf("%q", h)
+	}
 }
 
 func TestModelsOfGPUs(t *testing.T) {
@@ -31,8 +36,12 @@ func TestModelsOfGPUs(t *testing.T) {
 		expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		expect.OK(t, os.WriteFile(path, []byte("Model: \t\t "+model+"\nIRQ:   \t\t 42\n"), 0o666))
 	}
-	expect.That(t, slices.Equal(modelsIn(folder), []string{"NVIDIA A100", "NVIDIA H100"}), "%q", modelsIn(folder))
-	expect.That(t, modelsIn(filepath.Join(folder, "none")) == nil, "%q", modelsIn(filepath.Join(folder, "none")))
+	if got := modelsIn(folder); !slices.Equal(got, []string{"NVIDIA A100", "NVIDIA H100"}) {
+		t.Errorf("%q", got)
+	}
+	if got := modelsIn(filepath.Join(folder, "none")); got != nil {
+		t.Errorf("%q", got)
+	}
 }
 
 // XLA computes with as many threads as Threads says: those that NPROC asks for, or else the processors that Go may use, which a quota limits.

@@ -32,15 +32,18 @@ func TestProgramsAreKept(t *testing.T) {
 	check := func(folder string, want int, result string) string {
 		t.Helper()
 		loaded, got := child(folder)
-		expect.That(t, loaded == want && (result == "" || got == result),
-			"%d programs loaded with the result %s, want %d with %s", loaded, got, want, result)
+		if loaded != want || result != "" && got != result {
+			t.Errorf("%d programs loaded with the result %s, want %d with %s", loaded, got, want, result)
+		}
 		return got
 	}
 	want := check("off", 0, "")
 	check(dir, 0, want)
 	check(dir, 2, want)
 	files := expect.Value(filepath.Glob(filepath.Join(dir, "*")))(t)
-	expect.That(t, len(files) == 2, "files %v, want 2", files)
+	if len(files) != 2 {
+		t.Errorf("files %v, want 2", files)
+	}
 	for _, damaged := range []func(b []byte) []byte{
 		func(b []byte) []byte { b[len(b)-1]++; return b },
 		func([]byte) []byte { return []byte(strings.Repeat("fedkit", 100)) },

@@ -35,8 +35,10 @@ func TestNestedLoops(t *testing.T) {
 			want = want*want + float32(i)
 		}
 	}
-	got := expect.Value(xla.Host(out[0]))(t)
-	expect.That(t, got[0] == want, "%v, want %v", got, want)
-	w, err := p.Work(shapes.Make(dtypes.Float32, 1, 1))
-	expect.That(t, err == nil && w.Operations == 2*12, "%v operations, want 24; %v", w.Operations, err)
+	if got := expect.Value(xla.Host(out[0]))(t); got[0] != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if w, err := p.Work(shapes.Make(dtypes.Float32, 1, 1)); err != nil || w.Operations != 2*12 {
+		t.Errorf("%v operations, want 24; %v", w.Operations, err)
+	}
 }

@@ -40,9 +40,12 @@ func TestEqualProgramsAreCompiledOnce(t *testing.T) {
 		group.Go(func() { lastOf(t, plus(name, one), n) })
 	}
 	group.Wait()
-	expect.That(t, (xla.Compilations()-before) == 1, "%d compilations of three equal programs, want 1", (xla.Compilations() - before))
-	v := lastOf(t, plus("first", other), n)
-	expect.That(t, v == 0.1 && xla.Compilations()-before == 2, "%v after %d compilations, want 0.1 after 2", v, xla.Compilations()-before)
+	if made := xla.Compilations() - before; made != 1 {
+		t.Errorf("%d compilations of three equal programs, want 1", made)
+	}
+	if v := lastOf(t, plus("first", other), n); v != 0.1 || xla.Compilations()-before != 2 {
+		t.Errorf("%v after %d compilations, want 0.1 after 2", v, xla.Compilations()-before)
+	}
 }
 
 // Executables outlive one of the programs that share them, and all but the most recent are freed when no longer used.
@@ -65,12 +68,13 @@ func TestUnusedProgramsAreGivenBack(t *testing.T) {
 		}
 	}()
 	settle(func() bool { return pjrt.LoadedExecutablesAlive()-first <= kept+1 })
-	n := pjrt.LoadedExecutablesAlive() - first
-	expect.That(t, n <= kept+1, "%d executables are alive, want at most %d", n, kept+1)
+	if n := pjrt.LoadedExecutablesAlive() - first; n > kept+1 {
+		t.Errorf("%d executables are alive, want at most %d", n, kept+1)
+	}
 	before := xla.Compilations()
-	v := lastOf(t, held, 1)
-	expect.That(t, v == 1 && lastOf(t, plus("again", []float32{1}), 1) == 1 && xla.Compilations() == before,
-		"%v after %d compilations, want 1 after none", v, xla.Compilations()-before)
+	if v := lastOf(t, held, 1); v != 1 || lastOf(t, plus("again", []float32{1}), 1) != 1 || xla.Compilations() != before {
+		t.Errorf("%v after %d compilations, want 1 after none", v, xla.Compilations()-before)
+	}
 }
 
 // A graph function that panics gives an error at every call.
@@ -94,5 +98,7 @@ func TestDroppedUploadsAreGivenBack(t *testing.T) {
 		}
 		most = max(most, pjrt.BuffersAlive()-first)
 	}
-	expect.That(t, most <= 12, "%d uploads of 40 MB each were alive at once, want about 5", most)
+	if most > 12 {
+		t.Errorf("%d uploads of 40 MB each were alive at once, want about 5", most)
+	}
 }

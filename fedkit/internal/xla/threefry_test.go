@@ -20,7 +20,8 @@ func TestThreefry(t *testing.T) {
 		{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xc4923a9c, 0x483df7a0},
 	} {
 		out := expect.Value(p.Call([]uint32{v[0]}, []uint32{v[1]}, []uint32{v[2]}, []uint32{v[3]}))(t)
-		expect.That(t, fmt.Sprintf("%x %x", out[0].Value(), out[1].Value()) == fmt.Sprintf("[%x] [%x]", v[4], v[5]),
-			"%x: %s, want %s", v[:4], fmt.Sprintf("%x %x", out[0].Value(), out[1].Value()), fmt.Sprintf("[%x] [%x]", v[4], v[5]))
+		if got, want := fmt.Sprintf("%x %x", out[0].Value(), out[1].Value()), fmt.Sprintf("[%x] [%x]", v[4], v[5]); got != want {
+			t.Errorf("%x: %s, want %s", v[:4], got, want)
+		}
 	}
 }

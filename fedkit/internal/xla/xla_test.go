@@ -61,9 +61,12 @@ func TestMissingPlugin(t *testing.T) {
 		c := exec.Command(self)
 		c.Env = append(append(os.Environ(), "FEDKIT_TEST_OPEN=1", "GOMLX_BACKEND="+test.backend), test.env...)
 		out, err := c.CombinedOutput()
-		expect.That(t, err == nil && strings.HasPrefix(string(out), "true no XLA device: GOMLX_BACKEND = ") && strings.Contains(string(out), test.want),
-			"%s: %v: %s", name, err, out)
-		expect.That(t, strings.Count(string(out), "\n") <= 3, "%s: the error has %d lines: %s", name, strings.Count(string(out), "\n"), out)
+		if err != nil || !strings.HasPrefix(string(out), "true no XLA device: GOMLX_BACKEND = ") || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+		if n := strings.Count(string(out), "\n"); n > 3 {
+			t.Errorf("%s: the error has %d lines: %s", name, n, out)
+		}
 	}
 }
 
@@ -81,13 +84,17 @@ func TestPluginBesideTheProgram(t *testing.T) {
 	c := exec.Command(self)
 	c.Env = []string{"FEDKIT_TEST_OPEN=1", "HOME=/nonexistent"}
 	out, err := c.CombinedOutput()
-	expect.That(t, err == nil && string(out) == "false <nil>\n", "%v: %s", err, out)
+	if err != nil || string(out) != "false <nil>\n" {
+		t.Errorf("%v: %s", err, out)
+	}
 }
 
 // The CPU plugin has at least one thread per device, so several devices would oversubscribe a small machine.
 func TestCPUIsOneDevice(t *testing.T) {
 	b := expect.Value(xla.Backend())(t)
-	expect.That(t, !xla.OnCPU() || b.NumDevices() == 1, "the CPU shows %d devices, want 1", b.NumDevices())
+	if xla.OnCPU() && b.NumDevices() != 1 {
+		t.Errorf("the CPU shows %d devices, want 1", b.NumDevices())
+	}
 }
 
 func TestProgram(t *testing.T) {
@@ -95,13 +102,18 @@ func TestProgram(t *testing.T) {
 	before := xla.Compilations()
 	for range 3 {
 		out := expect.Value(p.Call([]float32{1, 2, 3}))(t)
-		v, err := xla.Host(out[0])
-		expect.That(t, err == nil && v[2] == 6, "%v, %v", v, err)
+		if v, err := xla.Host(out[0]); err != nil || v[2] != 6 {
+			t.Errorf("%v, %v", v, err)
+		}
 	}
-	expect.That(t, (xla.Compilations()-before) == 1, "%d compilations for one shape, want 1", (xla.Compilations() - before))
+	if n := xla.Compilations() - before; n != 1 {
+		t.Errorf("%d compilations for one shape, want 1", n)
+	}
 	bad := xla.NewProgram("bad", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(a[0], a[1])} })
 	_, err := bad.Call([]float32{1, 2}, []float32{1, 2, 3})
-	expect.That(t, err != nil && strings.Contains(err.Error(), `program "bad"`), "error %v for a program that cannot be built", err)
+	if err == nil || !strings.Contains(err.Error(), `program "bad"`) {
+		t.Errorf("error %v for a program that cannot be built", err)
+	}
 }
 
 func TestUploadChecksItsSize(t *testing.T) {
@@ -109,7 +121,8 @@ func TestUploadChecksItsSize(t *testing.T) {
 		t.Error("3 values filled a shape of 4")
 	}
 	u := expect.Value(xla.Upload([]float32{1, 2, 3, 4}, 2, 2))(t)
-	v, err := xla.Host(u)
-	expect.That(t, err == nil && v[3] == 4, "%v, %v", v, err)
+	if v, err := xla.Host(u); err != nil || v[3] != 4 {
+		t.Errorf("%v, %v", v, err)
+	}
 	xla.Free(u, nil)
 }
