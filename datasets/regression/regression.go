@@ -43,6 +43,7 @@ func (f *Problem) Residuals(w []float64) (e *mat.Dense, loss float64) {
 	return e, loss/float64(len(f.Y)) + f.L2/2*floats.Dot(w, w)
 }
 
+// Loss is the loss at w, with the penalty.
 func (f *Problem) Loss(w []float64) float64 {
 	_, loss := f.Residuals(w)
 	return loss

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 // unlisted implement an interface of a kind, but are no parts with options: adapters for functions, building blocks of others, and data
 // that depend on the machine or that a program has.
 var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.ScheduleFunc", "cluster.Func", "cluster.AffinityFunc", "strategy.WeightingFunc", "attack.Forge", "partition.Given", "sim.Given", "model.GoMLX",
-	"datasets.MNISTOrDigits", "datasets.Table", "datasets.Tokens", "datasets.ByName"}
+	"datasets.MNISTOrDigits", "datasets.Table", "datasets.Tokens", "datasets.Loader"}
 
 // Every exported part is listed: types that implement the interface of a kind, types that make a data set, and functions that return a
 // model or, under a name of datasets.Names, a data set.

@@ -429,7 +429,7 @@ func TestPartsThatContainThemselvesAreRefused(t *testing.T) {
 	devices.Classes, classes[0] = []sim.Class{{Share: 1, Of: devices}}, sim.Class{Share: 1, Of: sim.Mixed{Classes: classes}}
 	for _, rule := range []sim.Rule{devices, classes[0].Of} {
 		expect.Error(t, "contains itself")(rule.Draw(3))
-		expect.Invalid(t, "devices.", "must be one that does not contain itself")(fed.WithDevices(rule))
+		expect.Invalid(t, "rule.", "must be one that does not contain itself")(fed.WithDevices(rule))
 		expect.Invalid(t, "rule.", "must be one that does not contain itself")(fed.WithEdges(2, rule))
 		expect.That(t, strings.Contains(rule.String(), "contains itself"), "%v", rule.String())
 	}
