@@ -14,7 +14,6 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
-	algorithms "fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
@@ -22,6 +21,7 @@ import (
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	algorithms "fedkit.example/notebooks/examples"
 	"github.com/janpfeifer/must"
 	"github.com/klauspost/compress/zstd"
 )

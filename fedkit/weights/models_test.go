@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/weights"
+	"fedkit.example/notebooks/examples"
 )
 
 // ramp returns a matrix whose values are all different.

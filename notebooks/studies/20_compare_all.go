@@ -8,13 +8,13 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"fedkit.example/notebooks/examples"
 )
 
 // CompareAll has every algorithm of fedkit in four settings, with five seeds.
@@ -313,7 +313,7 @@ func algorithms() []algorithm {
 		{"AdaptiveClustering", everyone, "η 0.3", high.or("sa 0.9", 0.9).at("sa 0.9", 0.9, 0.3, 1), func(c choice) fedkit.Strategy {
 			return &strategy.AdaptiveClustering{Local: c.local(), SAProb: c.value}
 		}},
-		// From fedkit/examples: written against its API
+		// From notebooks/examples: written against its API
 		{"APFL", usual, "η 0.3", high, func(c choice) fedkit.Strategy { return &examples.APFL{Fraction: half, Local: c.local()} }},
 		{"Distill", usual, "η 0.3", high, func(c choice) fedkit.Strategy { return &examples.Distill{Fraction: half, Local: c.local()} }},
 		{"Ditto", usual, "η 0.3", high.or("λ 1", 1), func(c choice) fedkit.Strategy {

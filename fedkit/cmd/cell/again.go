@@ -164,7 +164,7 @@ func (c cell) state() string {
 			files += noteFiles(h, w[module])
 			continue
 		}
-		for _, name := range []string{"go.mod", "go.sum", "datasets", "fedkit", "notebooks/studies"} {
+		for _, name := range []string{"go.mod", "go.sum", "datasets", "fedkit", "notebooks/examples", "notebooks/studies"} {
 			files += noteFiles(h, filepath.Join(w[module], name))
 		}
 	}

@@ -122,12 +122,12 @@ func receiver(d *ast.FuncDecl) string {
 // Every strategy has an example, with an output, in the tests of its package.
 func TestEveryStrategyHasAnExample(t *testing.T) {
 	outputs := map[string]string{}
-	for _, pkg := range []string{"strategy", "examples"} {
-		paths, _ := filepath.Glob(filepath.Join(top, "fedkit", pkg, "*_test.go"))
+	for _, folder := range []string{"fedkit/strategy", "notebooks/examples"} {
+		paths, _ := filepath.Glob(filepath.Join(top, folder, "*_test.go"))
 		for _, path := range paths {
 			f := expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
 			for _, e := range doc.Examples(f) {
-				outputs[pkg+"."+e.Name] = e.Output
+				outputs[filepath.Base(folder)+"."+e.Name] = e.Output
 			}
 		}
 	}

@@ -78,8 +78,8 @@ func TestEverythingIsListed(t *testing.T) {
 // load returns what the packages that the kinds come from export, by name, and the interfaces of the kinds.
 func load(t *testing.T) (exported map[string]types.Object, interfaces []*types.Interface) {
 	t.Helper()
-	names := []string{"fedkit.example/datasets", "fedkit.example/datasets/partition", "fedkit.example/fedkit"}
-	for _, p := range []string{"aggregate", "attack", "cluster", "examples", "metric", "model", "selection", "server", "sim", "strategy"} {
+	names := []string{"fedkit.example/notebooks/examples", "fedkit.example/datasets", "fedkit.example/datasets/partition", "fedkit.example/fedkit"}
+	for _, p := range []string{"aggregate", "attack", "cluster", "metric", "model", "selection", "server", "sim", "strategy"} {
 		names = append(names, "fedkit.example/fedkit/"+p)
 	}
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile}, names...)
@@ -115,11 +115,11 @@ var (
 // Nearly every algorithm of the field names its paper. Those that do not are fedkit's own or need none.
 func TestStrategiesNameTheirPaper(t *testing.T) {
 	docs := map[string]string{}
-	for _, folder := range []string{"examples", "strategy"} {
-		for _, path := range expect.Value(filepath.Glob(filepath.Join(top, "fedkit", folder, "*.go")))(t) {
+	for _, folder := range []string{"notebooks/examples", "fedkit/strategy"} {
+		for _, path := range expect.Value(filepath.Glob(filepath.Join(top, folder, "*.go")))(t) {
 			for _, d := range expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t).Decls {
 				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-					docs[folder+"."+g.Specs[0].(*ast.TypeSpec).Name.Name] = g.Doc.Text()
+					docs[filepath.Base(folder)+"."+g.Specs[0].(*ast.TypeSpec).Name.Name] = g.Doc.Text()
 				}
 			}
 		}

@@ -158,9 +158,9 @@ func TestPrintedStudies(t *testing.T) {
 }
 
 // Each strategy is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
-// fedkit/examples are in a sentence, with their files.
+// notebooks/examples are in a sentence, with their files.
 func TestGuideListsEveryStrategy(t *testing.T) {
-	listed := strategies(t, filesIn(read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), "fedkit/examples"))
+	listed := strategies(t, filesIn(read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), "notebooks/examples"))
 	for _, row := range rows(t, algorithms, "| algorithm | file | notebook |") {
 		cells := strings.Split(row, "|")
 		names, all := strategies(t, links(algorithms, cells[2])), ""

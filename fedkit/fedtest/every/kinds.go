@@ -12,13 +12,13 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/cluster"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/notebooks/examples"
 )
 
 // Kind is a kind of interchangeable parts.

@@ -32,7 +32,6 @@ import (
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/convex"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/export"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/charttest"
@@ -54,6 +53,7 @@ import (
 	"fedkit.example/fedkit/study"
 	"fedkit.example/fedkit/table"
 	"fedkit.example/fedkit/weights"
+	"fedkit.example/notebooks/examples"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )

@@ -90,7 +90,7 @@ func counts(pkg string, test bool) bool {
 	case m == nil || within(pkg, "github.com/gomlx") || within(pkg, "gonum.org/v1"):
 		return false
 	}
-	return m.Path != "fedkit.example" || !within(pkg, "fedkit.example/fedkit") && !within(pkg, "fedkit.example/datasets")
+	return m.Path != "fedkit.example" || !within(pkg, "fedkit.example/fedkit") && !within(pkg, "fedkit.example/datasets") && !within(pkg, "fedkit.example/notebooks/examples")
 }
 
 // moduleOf returns the module that has a package; nil for the standard library's.

@@ -87,7 +87,7 @@ func inTest() bool { return flag.Lookup("test.v") != nil }
 // hashFiles returns a hash of the packages in the module's folder; "" if there are none.
 func hashFiles(root string) string {
 	h, n := sha256.New(), 0
-	for _, dir := range []string{"datasets", "fedkit"} {
+	for _, dir := range []string{"datasets", "fedkit", "notebooks/examples"} {
 		_ = filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -8,9 +8,9 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/examples"
-	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/notebooks/examples"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/floats"
 )
@@ -38,7 +38,7 @@ func TestWelcome(t *testing.T) {
 	l := fedkit.Local{Steps: steps, Batch: fedkit.FullBatch, LR: rate}
 	o, dim := world{fed.Unseen, rate}, fed.Task.Dim()
 	head := (inputs + 1) * hidden // its offset
-	first := precision.Double(must.M1(must.M1(fed.Models(1, seed)).Host()))
+	first := oracle.Double(must.M1(must.M1(fed.Models(1, seed)).Host()))
 
 	ditto, apfl := &examples.Ditto{Local: l, Lambda: 0.5}, &examples.APFL{Local: l, Alpha: 0.3}
 	envelope := &examples.PFedMe{Local: l, Rounds: 1, Lambda: 0.5}
@@ -78,9 +78,9 @@ func TestWelcome(t *testing.T) {
 		}
 		s := &host{c.s, &fedkit.Serving{}}
 		run(t, in, s, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
-		x, served := precision.Double(must.M1(c.x().Host())), s.served.Models.Take(s.served.Assign...)
+		x, served := oracle.Double(must.M1(c.x().Host())), s.served.Models.Take(s.served.Assign...)
 		for i := range fed.Unseen.Size() {
-			got, want := precision.Double(must.M1(served.Take(i).Host()))[:dim], c.want(i, x[:dim])
+			got, want := oracle.Double(must.M1(served.Take(i).Host()))[:dim], c.want(i, x[:dim])
 			if !(floats.Distance(got, want, math.Inf(1)) <= 1e-4) {
 				t.Errorf("%T: unseen client %d has the model %v, want %v", c.s, i, got, want)
 			}

@@ -10,10 +10,10 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/notebooks/examples"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/diff/fd"
@@ -433,7 +433,7 @@ func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
 	const seed = 4
 	em := &examples.FedEM{Local: l, K: 2}
 	first, d := must.M1(must.M1(o.fed.Models(2, seed)).Host()), o.fed.Task.Dim()
-	theta := [][]float64{precision.Double(first[:d]), precision.Double(first[d:])}
+	theta := [][]float64{oracle.Double(first[:d]), oracle.Double(first[d:])}
 	pi := [][]float64{{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}
 	likelihood := func(w, in []float64, y int) float64 {
 		_, logits := forward(w, in)
@@ -458,7 +458,7 @@ func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
 		}
 	}
 	run(t, o.fed, em, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
-	got := slices.Concat(precision.Double(must.M1(em.State.Theta.Host())), slices.Concat(em.State.Pi...))
+	got := slices.Concat(oracle.Double(must.M1(em.State.Theta.Host())), slices.Concat(em.State.Pi...))
 	far := floats.Distance(got, slices.Concat(slices.Concat(theta...), slices.Concat(pi...)), math.Inf(1))
 	expect.That(t, far <= 1e-5, "FedEM is %v away", far)
 }

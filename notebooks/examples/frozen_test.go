@@ -11,12 +11,12 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/notebooks/examples"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -72,12 +72,12 @@ func ridge(t *testing.T, fed *fedkit.Federation, x *fedkit.Matrix, lambda float6
 	for _, p := range expect.Value(fed.Features(t.Context(), x, "", datasets.TrainPart, fed.AllClients()))(t) {
 		for i, out := range p.Outputs {
 			f = len(out)
-			z = append(append(z, precision.Double(out)...), 1)
+			z = append(append(z, oracle.Double(out)...), 1)
 			row := make([]float64, k)
 			if p.Labels != nil {
 				row[p.Labels[i]] = 1
 			} else {
-				copy(row, precision.Double(p.Targets[i*k:(i+1)*k]))
+				copy(row, oracle.Double(p.Targets[i*k:(i+1)*k]))
 			}
 			y = append(y, row...)
 		}
@@ -123,7 +123,7 @@ func TestFed3RIsRidgeRegression(t *testing.T) {
 			off := floats.Distance(s.State.W, first, 2) / floats.Norm(first, 2)
 			expect.That(t, off <= 1e-9, "%s, %v: W is %v away from that of one client", d.Name, rule, off)
 			f, k := 16, want.RawMatrix().Cols
-			x := precision.Double(must.M1(s.State.X.Host()))
+			x := oracle.Double(must.M1(s.State.X.Host()))
 			for c := range k {
 				norm := 1.0
 				if s.Normalize {
@@ -169,7 +169,7 @@ func TestFedCOF(t *testing.T) {
 					}
 				}
 				for j, out := range p.Outputs {
-					rows[p.Labels[j]] = append(rows[p.Labels[j]], precision.Double(out))
+					rows[p.Labels[j]] = append(rows[p.Labels[j]], oracle.Double(out))
 				}
 			}
 		}
@@ -200,7 +200,7 @@ func TestFedCOF(t *testing.T) {
 		G.SymRankOne(G, 1/n, mat.NewVecDense(f, all))
 		var w mat.Dense
 		expect.OK(t, w.Solve(G, C))
-		x := precision.Double(must.M1(s.State.X.Host()))
+		x := oracle.Double(must.M1(s.State.X.Host()))
 		for c := range k {
 			norm := floats.Norm(mat.Col(nil, c, &w), 2)
 			for j := range f {

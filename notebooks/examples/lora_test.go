@@ -12,12 +12,12 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/notebooks/examples"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
@@ -99,7 +99,7 @@ var lowLocal = fedkit.Local{Epochs: 3, Batch: 16, LR: 0.03}
 
 // meanOf is the weighted mean of the clients' merged models, and merged the server's, in float64.
 func meanOf(fed, plain *fedkit.Federation, u *fedkit.Updates, scale float64) []float64 {
-	rows, mean := precision.Double(must.M1(u.Models.Host())), make([]float64, plain.Task.Dim())
+	rows, mean := oracle.Double(must.M1(u.Models.Host())), make([]float64, plain.Task.Dim())
 	for i, row := range slices.Collect(slices.Chunk(rows, fed.Task.Dim())) {
 		floats.AddScaled(mean, u.Examples()[i]/floats.Sum(u.Examples()), merged(plain.Task, fed.Task, row, scale))
 	}
@@ -114,8 +114,8 @@ func TestFFALoRA(t *testing.T) {
 	}{{examples.FFALoRA, false}, {examples.LoRA, true}} {
 		fed, plain, u := lowRank(t, 2, 6, c.lora)
 		mean, x := meanOf(fed, plain, u, 3), must.M1(u.Models.Mean(u.Examples()).Host())
-		got := merged(plain.Task, fed.Task, precision.Double(x), 3)
-		before := precision.Double(must.M1(must.M1(plain.Models(1, 5)).Host()))
+		got := merged(plain.Task, fed.Task, oracle.Double(x), 3)
+		before := oracle.Double(must.M1(must.M1(plain.Models(1, 5)).Host()))
 		distances := expect.Value(examples.LoRADistance(fed.Task, u.Models, u.Examples()))(t)
 		at := 0
 		for _, p := range plain.Task.Params {
@@ -139,8 +139,8 @@ func TestFlexLoRA(t *testing.T) {
 		fed, plain, u := lowRank(t, r, float64(r), examples.LoRA)
 		s := &examples.FlexLoRA{Local: lowLocal}
 		run(t, fed, s, fedkit.Options{Rounds: 1, Seed: lowSeed})
-		before := precision.Double(must.M1(must.M1(plain.Models(1, 5)).Host()))
-		got, want := merged(plain.Task, fed.Task, precision.Double(must.M1(s.X.Host())), 1), meanOf(fed, plain, u, 1)
+		before := oracle.Double(must.M1(must.M1(plain.Models(1, 5)).Host()))
+		got, want := merged(plain.Task, fed.Task, oracle.Double(must.M1(s.X.Host())), 1), meanOf(fed, plain, u, 1)
 		at := 0
 		for _, p := range plain.Task.Params {
 			if len(p.Shape) == 2 {
@@ -165,14 +165,14 @@ func TestFLoRA(t *testing.T) {
 	h := run(t, fed, s, fedkit.Options{Rounds: 2, Seed: lowSeed, EvalEvery: 1})
 	one := &examples.FLoRA{Local: lowLocal}
 	run(t, fed, one, fedkit.Options{Rounds: 1, Seed: lowSeed})
-	x, d0 := precision.Double(must.M1(one.X.Host())), plain.Task.Dim()
+	x, d0 := oracle.Double(must.M1(one.X.Host())), plain.Task.Dim()
 	want := meanOf(fed, plain, u, 3)
 	if off := floats.Distance(x[:d0], want, math.Inf(1)); !(off <= 1e-6) {
 		t.Errorf("W₀ is %v away from the mean", off)
 	}
 	off := floats.Distance(merged(plain.Task, fed.Task, x, 3), x[:d0], math.Inf(1))
 	expect.That(t, off == 0, "the new A B is %v, want 0", off)
-	first := precision.Double(must.M1(must.M1(fed.Models(1, lowSeed)).Host()))
+	first := oracle.Double(must.M1(must.M1(fed.Models(1, lowSeed)).Host()))
 	a := 64 * 2
 	expect.That(t, !floats.Equal(x[d0:d0+a], first[d0:d0+a]) && floats.Norm(x[d0:d0+a], 2) != 0, "A is not drawn anew")
 	bytes := int64(fed.Task.Bytes())
@@ -189,7 +189,7 @@ func TestRanks(t *testing.T) {
 	const r = 3
 	ranks := examples.Ranks{1, 3, 2, 1}
 	fed, plain, _ := lowRank(t, r, r, examples.LoRA)
-	base, d, d0 := precision.Double(must.M1(must.M1(plain.Models(1, 5)).Host())), fed.Task.Dim(), plain.Task.Dim()
+	base, d, d0 := oracle.Double(must.M1(must.M1(plain.Models(1, 5)).Host())), fed.Task.Dim(), plain.Task.Dim()
 	var mask []float32
 	for _, ri := range ranks {
 		for _, p := range fed.Task.Params {
@@ -206,7 +206,7 @@ func TestRanks(t *testing.T) {
 	u := expect.Value(fed.Train(t.Context(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Mask: kept, Local: lowLocal}, lowSeed))(t)
 	after := func(s fedkit.Strategy, x **fedkit.Matrix) (row []float64, up, down int64) {
 		h := run(t, fed, s, fedkit.Options{Rounds: 1, Seed: lowSeed})
-		return precision.Double(must.M1((*x).Host())), h.Last().BytesUp, h.Last().BytesDown
+		return oracle.Double(must.M1((*x).Host())), h.Last().BytesUp, h.Last().BytesDown
 	}
 	near := func(name string, got, want []float64, most float64) {
 		t.Helper()
@@ -214,7 +214,7 @@ func TestRanks(t *testing.T) {
 		expect.That(t, off <= most, "%s is %v away", name, off)
 	}
 
-	rows := precision.Double(must.M1(u.Models.Host()))
+	rows := oracle.Double(must.M1(u.Models.Host()))
 	weights, want := make([]float64, 4), make([]float64, d)
 	for i := range weights { // the whole change is that of the products
 		weights[i] = floats.Distance(merged(plain.Task, fed.Task, rows[i*d:(i+1)*d], 1), base, 2)
@@ -305,11 +305,11 @@ func TestLoRA(t *testing.T) {
 		t.Errorf("untrained, it predicts %v away from its base", off)
 	}
 	u := expect.Value(fed.Train(t.Context(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Local: fedkit.Local{Epochs: 10, Batch: 16, LR: 0.1}}, 1))(t)
-	values, before := precision.Double(must.M1(u.Models.Host())), precision.Double(must.M1(start.Host()))
+	values, before := oracle.Double(must.M1(u.Models.Host())), oracle.Double(must.M1(start.Host()))
 	for i := range 4 {
 		expect.That(t, floats.Equal(values[i*d:i*d+d0], before[:d0]), "W₀ has moved")
 	}
-	one := fedkit.NewMatrix(precision.Single(merged(plain.Task, fed.Task, values[:d], alpha/r)), 1, d0)
+	one := fedkit.NewMatrix(oracle.Single(merged(plain.Task, fed.Task, values[:d], alpha/r)), 1, d0)
 	off := far(predict(fed, u.Models.Take(0)), predict(plain, one))
 	expect.That(t, off <= 1e-4, "trained, it predicts %v away from W₀ + (α/r) A B", off)
 	for name, m := range map[string]fedkit.Model{"r, α = 0, 1": examples.LoRA(0, 1, model.MLP(16), nil), "r, α = 1, 0": examples.LoRA(1, 0, model.MLP(16), nil),
@@ -353,7 +353,7 @@ func TestPFedHNReplay(t *testing.T) {
 	const steps, rate, k, h, alpha, seed = 2, 0.3, 2, 4, 0.7, 4
 	o := world{fed, rate}
 	s := &examples.PFedHN{Local: fedkit.Local{Steps: steps, Batch: fedkit.FullBatch, LR: rate}, Embedding: k, Hidden: h, Alpha: alpha}
-	host := func(m *fedkit.Matrix) []float64 { return precision.Double(must.M1(m.Host())) }
+	host := func(m *fedkit.Matrix) []float64 { return oracle.Double(must.M1(m.Host())) }
 	var v, u, w []float64
 	for now, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: 4, Seed: seed}) {
 		expect.OK(t, err)

@@ -16,14 +16,14 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/cluster"
-	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/notebooks/examples"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -462,7 +462,7 @@ func TestEpsilon(t *testing.T) {
 // one runs one round, and returns x and ε.
 func one(t *testing.T, s fedkit.Strategy, x func() *fedkit.Matrix, seed uint64) (values []float64, epsilon float64) {
 	h := run(t, digits(), s, fedkit.Options{Rounds: 1, Seed: seed})
-	return precision.Double(must.M1(x().Host())), float64(h.Last().Notes["epsilon"])
+	return oracle.Double(must.M1(x().Host())), float64(h.Last().Notes["epsilon"])
 }
 
 // The noise of the mean has the standard deviation σC/(qM), whatever the cohort is.
