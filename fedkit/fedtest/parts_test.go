@@ -157,7 +157,7 @@ func TestObjective(t *testing.T) {
 	expect.Long(t, "many programs")
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.Quantity{Clients: 40, Power: 1, Seed: 1}, model.LogisticRegression()))
 	job := fedkit.Job{Clients: []int{3, 11, 20, 39}, Start: must.M1(fed.Models(1, 1)), Local: fedkit.Local{Epochs: 1, Batch: 16, LR: 0.01}}
-	for flaw, want := range map[string]string{"": "", "clients": "clients: client", "rows": "filled batches: client", "none": "clients: fedkit: train: client"} {
+	for flaw, want := range map[string]string{"": "", "clients": "with the job's Objective = a result that depends on", "rows": "filled batches: fedkit: train: invalid", "none": "clients: fedkit: train: client"} {
 		job.Objective = mean{flaw}
 		expect.Outcome(t, want)(fedtest.TestObjective(fed, job))
 	}

@@ -18,9 +18,7 @@
 // # Plans
 //
 // A long study is a function that returns a Plan: its runs, with the World that each is in. No data are loaded before they run. The
-// command ./scripts/study runs it, all of it or a part, and a cell finds what has been computed:
-//
-//	found := must.M1(plan.Find("runs", "paper.runs"))
+// command ./scripts/study runs it, all of it or a part, and a cell finds what has been computed, in a folder or an extract: see Plan.Find.
 //
 // # What identifies a run
 //

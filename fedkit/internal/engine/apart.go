@@ -151,7 +151,11 @@ func (e *Engine) clientsApart(ctx context.Context, on Device, job *Job, p *plan)
 			case a-a != 0 || b-b != 0: // not finite, so that 0 times a row that does not count is not 0
 				told = false
 			case moved(a, b, 1e-5):
-				return true, e.mixes("a client's training step", "rows that only fill its batch, or on other clients")
+				step := "a client's training step"
+				if job.Objective != nil {
+					step += " with the job's Objective"
+				}
+				return true, e.mixes(step, "rows that only fill its batch, or on other clients")
 			}
 		}
 	}
