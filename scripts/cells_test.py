@@ -206,7 +206,7 @@ class Cells(unittest.TestCase):
     def test_what_ended_a_cell(self):
         self.fails(
             '%%\nfed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: -1}, model.LogisticRegression()))\nfed',
-            "error: partition.Dirichlet: Alpha = -1: must be > 0\n\tmain.main  [[ Cell [", "Line 2 ]]", without=["goroutine", "Panicking", "must.go"],
+            "error: partition.Dirichlet: Alpha = -1: must be a number > 0\n\tmain.main  [[ Cell [", "Line 2 ]]", without=["goroutine", "Panicking", "must.go"],
         )  # fmt: skip
         self.fails(MINE, "error: fedkit: Mine: round 1: panic: runtime error: index out of range [1] with length 0\n\tmain.(*Mine).Round  [[ Cell [", "Line 11 ]]", without=["goroutine"])
         self.fails("%%\nrun(&strategy.FedAvg{Fraction: 2})", "error: fedkit: FedAvg: ", "Fraction = 2", "Line 2 ]]")  # nobody looked at its error
