@@ -191,19 +191,24 @@ func TestKilledStudies(t *testing.T) {
 // A process that stands still loses its run to another, which goes on from the checkpoint. When it wakes up it says so, and leaves what
 // the other has stored.
 func TestProcessThatStandsStill(t *testing.T) {
-	dir, once := t.TempDir(), stored{}
-	p := start(t, dir)
-	_ = p.begin.Close()
+	dir, once, p := "", stored{}, (*process)(nil)
 	for computing := false; !computing; {
-		expect.OK(t, p.Process.Signal(syscall.SIGCONT))
-		time.Sleep(time.Millisecond)
-		expect.OK(t, p.Process.Signal(syscall.SIGSTOP))
-		_ = expect.Value(syscall.Wait4(p.Process.Pid, nil, syscall.WUNTRACED, nil))(t)
-		held := study.Computing(dir)
-		computing = len(held) > 0
-		for _, a := range held { // neither before the first round, nor when it is about to be stored
-			files, _ := filepath.Glob(filepath.Join(dir, a.ID, "*"))
-			computing = computing && len(files) == 1 && filepath.Base(files[0]) == "checkpoint.rounds"
+		dir = t.TempDir() // anew if the process ended before it was caught
+		p = start(t, dir)
+		_ = p.begin.Close()
+		for over := false; !computing && !over; {
+			expect.OK(t, p.Process.Signal(syscall.SIGCONT))
+			time.Sleep(time.Millisecond)
+			expect.OK(t, p.Process.Signal(syscall.SIGSTOP))
+			var is syscall.WaitStatus
+			_ = expect.Value(syscall.Wait4(p.Process.Pid, &is, syscall.WUNTRACED, nil))(t)
+			over = !is.Stopped()
+			held := study.Computing(dir)
+			computing = len(held) > 0 && !over
+			for _, a := range held { // neither before the first round, nor when it is about to be stored
+				files, _ := filepath.Glob(filepath.Join(dir, a.ID, "*"))
+				computing = computing && len(files) == 1 && filepath.Base(files[0]) == "checkpoint.rounds"
+			}
 		}
 	}
 	defer study.Race()()
