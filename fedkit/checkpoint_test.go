@@ -414,7 +414,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 	expect.Error(t, "an older version of fedkit wrote it")(try("older", map[string]string{"c": older.String()}))
 }
 
-// What is beside a checkpoint is not used without it, so that removing it begins anew; also if it is of another run, or damaged. A
+// What is beside a checkpoint is not used without it, so that removing it starts over; also if it is of another run, or damaged. A
 // run that was killed when the old checkpoint had left its place and the new one had not taken it goes on.
 func TestRemovedCheckpoints(t *testing.T) {
 	fed, _ := toy(t, 4, 9)

@@ -16,7 +16,7 @@ const mimeVegaLite = "application/vnd.vegalite.v5+json"
 //go:embed embed.css
 var css string
 
-// embedStyle is how JupyterLab styles figures, in place of vega-embed's own style, which knows one theme only and makes
+// embedStyle is how JupyterLab styles figures, instead of vega-embed's own style, which knows one theme only and makes
 // figures as wide as they like: tooltips and the menu have the theme's colors, and no figure is wider than its cell. A page
 // has the style of the first figure that it shows.
 var embedStyle = strings.ReplaceAll(css, "\n", "")
@@ -32,7 +32,7 @@ type Display struct {
 	output display.Output
 }
 
-// Show draws the row in place of what the display has shown before. Outside a notebook the final drawing of it is written to
+// Show draws the row, replacing what the display has shown before. Outside a notebook the final drawing of it is written to
 // its file, and the others are ignored.
 func (d *Display) Show(r Row, final bool) error {
 	return r.draw(func(s *sheet) error {

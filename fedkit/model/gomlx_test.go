@@ -210,7 +210,7 @@ func masked(n int, rate float64) fedkit.Model {
 	}
 }
 
-// Dropout, ours and GoMLX's, is active in training only, and draws anew for each client, call, round and step. Which clients train beside
+// Dropout, ours and GoMLX's, is active in training only, and draws again for each client, call, round and step. Which clients train beside
 // one changes nothing, and the same seed gives the same. The model w·dropout(1) shows the mask that a step draws: ∇w is −1/½ times it for
 // w = 0 and the target 1.
 func TestDropout(t *testing.T) {

@@ -127,7 +127,7 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 	}
 }
 
-// Who ends at a known optimum on which clients disagree, and who beside it. Inexact solves of FedSplit have it as their fixed point, with any
+// Strategies that end at a known optimum on which clients disagree, and which ones miss it. Inexact solves of FedSplit have it as their fixed point, with any
 // number of steps, if they start from x; from 2x − z_i they end in a neighborhood that shrinks with the number of steps. Clients are
 // weighted by examples, as in the mean loss over all of them, and equal ones act as if there were one. Sketches of Hessians do not move the
 // fixed point. SCAFFOLD reaches it with all clients or half of them per round (arXiv 1910.06378, §5).

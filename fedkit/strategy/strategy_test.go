@@ -135,7 +135,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 		expect.Error(t, want)(fedkit.Run(context.Background(), fed, s, o))
 	}
 	h := run(t, fed, first(), fedkit.Options{Rounds: 4, Checkpoint: file})
-	expect.That(t, len(h.Rounds) == 4, "%d rounds, want 4", len(h.Rounds)) // equal, but built anew
+	expect.That(t, len(h.Rounds) == 4, "%d rounds, want 4", len(h.Rounds)) // equal, but built again
 }
 
 func reversed(r *fedkit.Round, n int) []int {

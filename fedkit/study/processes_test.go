@@ -193,7 +193,7 @@ func TestKilledStudies(t *testing.T) {
 func TestProcessThatStandsStill(t *testing.T) {
 	dir, once, p := "", stored{}, (*process)(nil)
 	for computing := false; !computing; {
-		dir = t.TempDir() // anew if the process ended before it was caught
+		dir = t.TempDir() // a new one if the process ended before it was caught
 		p = start(t, dir)
 		_ = p.begin.Close()
 		for over := false; !computing && !over; {

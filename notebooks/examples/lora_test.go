@@ -174,7 +174,7 @@ func TestFLoRA(t *testing.T) {
 	expect.That(t, off == 0, "the new A B is %v, want 0", off)
 	first := oracle.Double(must.M1(must.M1(fed.Models(1, lowSeed)).Host()))
 	a := 64 * 2
-	expect.That(t, !floats.Equal(x[d0:d0+a], first[d0:d0+a]) && floats.Norm(x[d0:d0+a], 2) != 0, "A is not drawn anew")
+	expect.That(t, !floats.Equal(x[d0:d0+a], first[d0:d0+a]) && floats.Norm(x[d0:d0+a], 2) != 0, "A is not drawn again")
 	bytes := int64(fed.Task.Bytes())
 	for i, want := range []int64{4 * (int64(4*fed.Task.Dim()) + 4*bytes), 4 * 4 * bytes} {
 		r := h.Rounds[i]

@@ -29,7 +29,7 @@ import (
 )
 
 // Compiled programs are kept on disk, since every cell of a notebook is a process of its own: XLA takes a second for a program that
-// is loaded in ten milliseconds. go-xla calls the plugin by a table of C functions, and takes one from whoever registers a plugin under the
+// is loaded in ten milliseconds. go-xla calls the plugin by a table of C functions, and takes one from the code that registers a plugin under the
 // same name: here a copy, whose function that compiles looks for a file first. A file is named by all that its content follows from: the program's text and options, the plugin, the processor,
 // the threads and the flags. So a program that another plugin or processor made is never loaded.
 
@@ -43,7 +43,7 @@ const (
 
 var plain *C.pjrt_api // the plugin's own functions
 
-// keepPrograms lets a plugin, by its name or path, compile by fedkitCompile. One that cannot be opened is left to whoever opens it next.
+// keepPrograms lets a plugin, by its name or path, compile by fedkitCompile. One that cannot be opened is left for go-xla to report.
 func keepPrograms(plugin string) {
 	if keptFolder() == "" || plain != nil {
 		return
