@@ -50,8 +50,8 @@ func fill(b *testing.B, dir string, configurations, seeds int) {
 		st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1 / float64(1+i)}}, fedkit.Options{Rounds: 30}, "η", i)
 	}
 	runs := expect.Value(st.Run(context.Background()))(b)
-	hs, errs := runs.Histories(), make([]error, len(runs)*seeds)
-	each(len(errs), func(i int) { errs[i] = again(*runs[i/seeds], *hs[i/seeds], dir, uint64(i%seeds)) })
+	hs := runs.Histories()
+	_, errs := each(len(runs)*seeds, func(i int) (any, error) { return nil, again(*runs[i/seeds], *hs[i/seeds], dir, uint64(i%seeds)) })
 	for _, err := range errs {
 		expect.OK(b, err)
 	}

@@ -121,8 +121,8 @@ var glance = 2 * time.Second
 
 // found returns the run as another process has stored it, nil if none has. One that failed for an external reason counts if anyEnd.
 func (s *Study) found(p *plan, anyEnd bool) *Run {
-	r, err := read(p.dir, p.ID)
-	if err != nil || r.Key != p.Key || !s.enough(r) && (!anyEnd || r.Finished.Equal(p.was)) || r.whole() != nil {
+	r, err := p.look()
+	if err != nil || !s.enough(r) && (!anyEnd || r.Finished.Equal(p.was)) {
 		return nil
 	}
 	return r
@@ -282,7 +282,7 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 	}
 	for _, q := range s.plans { // of the same run
 		if q.Key == p.Key {
-			p.From = append(p.From, slices.DeleteFunc(slices.Clone(q.From), p.isMadeFrom)...)
+			p.From = append(p.From, p.newIn(q.From)...)
 		}
 	}
 	if err := p.lock.held(); err != nil {
@@ -386,4 +386,71 @@ func (w watch) Start(h *fedkit.History, of int) {
 	if s, ok := w.Watcher.(interface{ Start(*fedkit.History, int) }); ok {
 		s.Start(h, of)
 	}
+}
+
+// queue holds the runs that this process does not compute yet.
+type queue struct {
+	mu      sync.Mutex
+	missing []*plan
+	next    time.Time // when it is worthwhile to look again at those that others compute
+}
+
+// take returns the first run that no other process computes, with its lock, and with room for it. While others compute all that
+// are left, it waits. It returns nil if none is left, or ctx is done.
+func (q *queue) take(ctx context.Context) (*plan, *lock) {
+	for {
+		if ctx.Err() != nil {
+			return nil, nil
+		}
+		if p, l := q.try(); p != nil || len(q.left()) == 0 {
+			return p, l
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(poll):
+		}
+	}
+}
+
+func (q *queue) try() (*plan, *lock) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now().Before(q.next) { // another worker has just looked
+		return nil, nil
+	}
+	for i := 0; i < len(q.missing); {
+		p := q.missing[i]
+		l, err := tryLock(p.dir, p.ID)
+		if l == nil && err == nil { // another process computes it
+			i++
+			continue
+		}
+		q.missing = slices.Delete(q.missing, i, i+1)
+		if err == nil {
+			err = p.room()
+		}
+		if err == nil {
+			return p, l
+		}
+		l.release()
+		p.blocked = err
+	}
+	q.next = now().Add(poll)
+	return nil, nil
+}
+
+// remove reports whether the run was still there.
+func (q *queue) remove(p *plan) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.missing)
+	q.missing = slices.DeleteFunc(q.missing, func(o *plan) bool { return o == p })
+	return len(q.missing) < n
+}
+
+// left returns the runs that are still there.
+func (q *queue) left() []*plan {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.missing)
 }

@@ -67,14 +67,12 @@ func lastLine(before []byte) string {
 // Numbers that are not whole have four decimals. The file is written atomically.
 //
 // Errors: no runs, two that are the same, a history that cannot be loaded.
-func (rs Runs) Extract(path string) error {
-	if err := rs.extract(path); err != nil {
-		return fmt.Errorf("study: extract %s: %w", path, err)
-	}
-	return nil
-}
-
-func (rs Runs) extract(path string) error {
+func (rs Runs) Extract(path string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("study: extract %s: %w", path, err)
+		}
+	}()
 	if len(rs) == 0 || len(rs) > mostRuns {
 		return fmt.Errorf("there are %d runs: must be at least 1, and at most %d in an extract", len(rs), mostRuns)
 	}
@@ -84,25 +82,25 @@ func (rs Runs) extract(path string) error {
 			return errNil
 		}
 		if seen[r.Key+r.String()] {
-			return fmt.Errorf("%s, seed %d, is there twice", r, r.About.Seed)
+			return fmt.Errorf("%s, is there twice", r.called())
 		}
 		seen[r.Key+r.String()] = true
 	}
-	records, errs := make([][]fedkit.Record, len(rs)), make([]error, len(rs))
-	each(len(rs), func(i int) {
+	records, errs := each(len(rs), func(i int) ([]fedkit.Record, error) {
 		h, err := rs[i].History()
 		if h != nil {
-			records[i] = evaluated(h.Rounds)
-		} else if rs[i].Error == "" {
-			errs[i] = err
+			return evaluated(h.Rounds), nil
+		} else if rs[i].Error != "" {
+			err = nil
 		}
+		return nil, err
 	})
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	b := bytes.NewBuffer(nil)
 	to := json.NewEncoder(b)
-	err := to.Encode(extractHead{"extract", extractSchema})
+	err = to.Encode(extractHead{"extract", extractSchema})
 	for i, r := range rs {
 		x := r.entry()
 		x.Key, x.Models, x.Files, x.Seconds = "", false, nil, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
@@ -151,13 +149,11 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 		r.BytesDown += since.BytesDown
 		r.BytesUp += since.BytesUp
 		if since.Links != nil {
-			r.Links = maps.Clone(r.Links)
-			for name, n := range since.Links {
-				if r.Links == nil {
-					r.Links = map[string]fedkit.Float{}
-				}
-				r.Links[name] += n
+			links := maps.Clone(since.Links)
+			for name, n := range r.Links {
+				links[name] += n
 			}
+			r.Links = links
 		}
 		clients := r.Clients()
 		if r.LeaveOut(true, true); all {
@@ -229,11 +225,12 @@ func readExtract(packed []byte) (Runs, error) {
 	if len(runs) > mostRuns {
 		return nil, fmt.Errorf("it is damaged: it has %d runs, must be at most %d", len(runs), mostRuns)
 	}
-	rs, errs := make(Runs, len(runs)), make([]error, len(runs))
-	each(len(runs), func(i int) {
-		if rs[i], errs[i] = readExtracted(runs[i][0], runs[i][1:]); errs[i] != nil {
-			errs[i] = fmt.Errorf("run %d: %w", i+1, errs[i])
+	rs, errs := each(len(runs), func(i int) (*Run, error) {
+		r, err := readExtracted(runs[i][0], runs[i][1:])
+		if err != nil {
+			err = fmt.Errorf("run %d: %w", i+1, err)
 		}
+		return r, err
 	})
 	return rs, errors.Join(errs...)
 }
@@ -246,7 +243,7 @@ func (r *Run) agrees(h *fedkit.History) error {
 	}
 	was, is := float64(r.Accuracy), h.Accuracy()
 	if rounds != r.Rounds || math.Abs(was-is) > 1.0/decimals || math.IsNaN(was) != math.IsNaN(is) {
-		return fmt.Errorf("it is damaged: %s, seed %d, has %d rounds and an accuracy of %.4f, and its figures %d and %.4f", r, r.About.Seed, r.Rounds, was, rounds, is)
+		return fmt.Errorf("it is damaged: %s, has %d rounds and an accuracy of %.4f, and its figures %d and %.4f", r.called(), r.Rounds, was, rounds, is)
 	}
 	return nil
 }

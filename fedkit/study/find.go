@@ -68,9 +68,9 @@ func (p Plan) Status(dir, extract string) *Found {
 	for _, t := range p.given() {
 		c := t.reading(sums)
 		all := inStore.find(c)
-		if all != nil {
+		if len(all) > 0 {
 			f.Stored++
-		} else if all = inExtract().find(c); all == nil {
+		} else if all = inExtract().find(c); len(all) == 0 {
 			f.Missing = append(f.Missing, t)
 			f.why[t] = c.nearest(slices.Concat(inStore.called[c.called()], inExtract().called[c.called()]))
 			continue
@@ -78,7 +78,7 @@ func (p Plan) Status(dir, extract string) *Found {
 		if len(all) > 1 {
 			f.several++
 		}
-		r := slices.MaxFunc(all, func(a, b *Run) int { return a.Finished.Compare(b.Finished) })
+		r := *slices.MaxFunc(all, func(a, b *Run) int { return a.Finished.Compare(b.Finished) })
 		if c.files == nil && slices.ContainsFunc(r.From, readsFiles) {
 			f.unread++
 		}
@@ -86,7 +86,8 @@ func (p Plan) Status(dir, extract string) *Found {
 			f.code[cmp.Or(was, "of an unknown version")]++
 		}
 		f.device[r.About.Device]++
-		f.Runs = append(f.Runs, c.of(r))
+		r.Name, r.Labels = t.Name(), t.labels()
+		f.Runs = append(f.Runs, &r)
 	}
 	return f
 }
@@ -97,16 +98,10 @@ var errYAML = errors.New("written for a study in YAML: studies are Go now, in no
 // Older says how many of the runs, which are those of a folder or an extract, were found by a study in YAML, and are not by one in Go. It
 // is nil if there is none.
 func (rs Runs) Older(path string) error {
-	n := 0
-	for _, r := range rs {
-		if r.ofYAML() {
-			n++
-		}
+	if n := len(slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return !r.ofYAML() })); n > 0 {
+		return fmt.Errorf("%s: %d runs were %w", path, n, errYAML)
 	}
-	if n == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: %d runs were %w", path, n, errYAML)
+	return nil
 }
 
 func (r *Run) ofYAML() bool {
@@ -175,10 +170,7 @@ func (in *index) find(t *Trial) (all Runs) {
 			}
 		}
 	}
-	if all = slices.DeleteFunc(all, func(r *Run) bool { return t.otherCode(r) != nil }); len(all) == 0 {
-		return nil
-	}
-	return all
+	return slices.DeleteFunc(all, func(r *Run) bool { return t.otherCode(r) != nil })
 }
 
 // made is everything that a plan says of a run.
@@ -194,13 +186,6 @@ func (m made) String() string {
 
 // called is the name of the trial's run, with its labels and seed.
 func (t *Trial) called() string { return fmt.Sprintf("%s, seed %d", t, t.Options.Seed) }
-
-// of returns the trial's run under the trial's name and labels.
-func (t *Trial) of(r *Run) *Run {
-	named := *r
-	named.Name, named.Labels = t.Name(), t.labels()
-	return &named
-}
 
 // nearest returns how the trial's run differs from the most similar of these; "" if there are none.
 func (t *Trial) nearest(runs Runs) string {
@@ -218,16 +203,15 @@ func (t *Trial) nearest(runs Runs) string {
 }
 
 // otherWorld returns how the trial's world differs from what a run's federation is made from.
-func (t *Trial) otherWorld(r *Run) (best []string) {
+func (t *Trial) otherWorld(r *Run) []string {
 	if r.From == nil {
 		return []string{"nothing says what its data are made from"}
 	}
-	for i, from := range r.From {
-		if fields := config.Diff(from, config.Of(t.World)); i == 0 || len(fields) < len(best) {
-			best = fields
-		}
+	var all [][]string
+	for _, from := range r.From {
+		all = append(all, config.Diff(from, config.Of(t.World)))
 	}
-	return best
+	return slices.MinFunc(all, func(a, b []string) int { return len(a) - len(b) })
 }
 
 // otherCode returns how the types and the code of your own differ from those of a run. If the attack is your own, a run's may be
@@ -252,18 +236,17 @@ func (f *Found) Why(t *Trial) string { return f.why[t] }
 
 // others lists what differs in runs that are named like those of the plan; empty if there are none.
 func (f *Found) others() string {
-	n, changed := 0, map[string]int{}
+	changed := map[string]int{}
 	for _, why := range f.why {
-		if why != "" {
-			n++
-			changed[why]++
-		}
+		changed[why]++
 	}
-	if n == 0 {
+	never := changed[""]
+	if delete(changed, ""); len(changed) == 0 {
 		return ""
 	}
+	n := len(f.why) - never
 	says := fmt.Sprintf("\nof these, there with other options: %d: %s", n, frequent(changed, n))
-	if never := len(f.Missing) - n; never > 0 {
+	if never > 0 {
 		says += fmt.Sprintf("\nof these, there under no options: %d", never)
 	}
 	return says
@@ -283,8 +266,8 @@ func (f *Found) String() string {
 	}
 	if len(f.Runs) == 0 {
 		lines = append(lines, f.none())
-	} else if say(len(f.Missing), "missing", some(f.Missing, (*Trial).called)); f.others() != "" {
-		lines = append(lines, f.others()[1:])
+	} else if len(f.Missing) > 0 {
+		say(len(f.Missing), "missing", first3(different(f.Missing, (*Trial).called), "; ")+f.others())
 	}
 	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
 	say(f.unread, "taken without the files that they read, which are not here and may have other content", "")
@@ -292,27 +275,25 @@ func (f *Found) String() string {
 		lines = append(lines, "computed on "+frequent(f.device, len(f.Runs)))
 	}
 	failed := f.Runs.Failed()
-	say(len(failed), "failed", some(failed, func(r *Run) string { return r.Err().Error() }))
-	others := 0
+	say(len(failed), "failed", first3(different(failed, func(r *Run) string { return r.Err().Error() }), "; "))
+	others, seconds := 0, 0.0
 	for _, n := range f.code {
 		others += n
 	}
 	say(others, "computed by other code", fmt.Sprintf("%s; this is %s", frequent(f.code, others), source.Of()))
 	for _, err := range f.damaged {
-		switch {
-		case errors.Is(err, errYAML):
+		if errors.Is(err, errYAML) {
 			lines = append(lines, err.Error())
-		case err != nil:
+		} else if err != nil {
 			lines = append(lines, "damaged: "+err.Error())
 		}
+	}
+	for _, r := range f.Runs {
+		seconds += r.Seconds
 	}
 	if f.command != "" && len(f.Runs) == 0 {
 		lines = append(lines, "this command computes them:\n"+f.command)
 	} else if f.command != "" {
-		seconds := 0.0
-		for _, r := range f.Runs {
-			seconds += r.Seconds
-		}
 		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(seconds), f.command))
 	}
 	return strings.Join(lines, "\n")
@@ -320,37 +301,23 @@ func (f *Found) String() string {
 
 // computed says when, on which processors and from which commits the runs were computed.
 func (f *Found) computed() string {
-	var latest time.Time
-	var on, commits []string
-	add := func(to *[]string, word string) {
-		if word != "" && !slices.Contains(*to, word) {
-			*to = append(*to, word)
-		}
-	}
-	for _, r := range f.Runs {
-		if r != nil && r.About != nil {
-			if r.Finished.After(latest) {
-				latest = r.Finished
-			}
-			add(&on, r.About.Hardware)
-			add(&commits, r.Commit)
-		}
-	}
-	words := latest.Format(time.DateOnly)
-	if on != nil {
+	latest := slices.MaxFunc(f.Runs, func(a, b *Run) int { return a.Finished.Compare(b.Finished) })
+	words := latest.Finished.Format(time.DateOnly)
+	if on := different(f.Runs, func(r *Run) string { return r.About.Hardware }); on != nil {
 		words += ", on " + first3(on, "; ")
 	}
-	if commits != nil {
+	if commits := different(f.Runs, func(r *Run) string { return r.Commit }); commits != nil {
 		words += ", commit " + first3(commits, "; ")
 	}
 	return words
 }
 
-// some lists the first three of a list.
-func some[T any](list []T, word func(T) string) string {
-	var words []string
+// different returns the different words about a list, in order of appearance, without empty ones.
+func different[T any](list []T, word func(T) string) (words []string) {
 	for _, v := range list {
-		words = append(words, word(v))
+		if w := word(v); w != "" && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
 	}
-	return first3(words, "; ")
+	return words
 }

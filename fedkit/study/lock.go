@@ -132,10 +132,9 @@ func observe(path string) (sight, error) {
 }
 
 // tryLock returns nil if another process has the lock.
-func tryLock(dir, id string) (*lock, error) {
+func tryLock(dir, id string) (l *lock, err error) {
 	path := filepath.Join(dir, ".locks", id)
-	l, err := (*lock)(nil), os.MkdirAll(filepath.Dir(path), 0o777)
-	if err == nil {
+	if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
 		l, err = lockFile(path)
 	}
 	if err != nil {
@@ -154,10 +153,9 @@ func lockFile(path string) (*lock, error) {
 			err = writeNew(path, string(text))
 		}
 	}
-	switch {
-	case errors.Is(err, fs.ErrExist):
+	if errors.Is(err, fs.ErrExist) {
 		return nil, nil
-	case err != nil:
+	} else if err != nil {
 		return nil, err
 	}
 	l := &lock{path: path, text: string(text)}
@@ -183,16 +181,10 @@ func takeAway(path string) error {
 		return cmp.Or(err, fs.ErrExist)
 	}
 	defer guard.release()
-	aside := path + "~" + rand.Text()
-	if is, err := see(path); err != nil || !is.same(was) || rename(path, aside) != nil {
-		return fs.ErrExist
+	if is, err := see(path); err != nil || !is.same(was) || os.Remove(path) != nil {
+		return fs.ErrExist // its holder woke up
 	}
-	is, err := see(aside)
-	if err == nil && !is.same(was) { // its holder woke up in between
-		_, err = writeNew(path, is.text), fs.ErrExist
-	}
-	_ = os.Remove(aside)
-	return err
+	return nil
 }
 
 // writeNew makes a file, and fails if there is one.
@@ -227,27 +219,18 @@ func (l *lock) renew(every time.Duration) {
 
 // held returns errTaken if the lock was lost, or another error if that cannot be told.
 func (l *lock) held() error {
-	for range 4 {
-		s, err := see(l.path)
-		switch {
-		case err == nil && s.text == l.text:
-			return nil
-		case err == nil:
-			return errTaken
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
-		}
-		time.Sleep(50 * time.Millisecond) // who renamed it by mistake puts it back
+	s, err := see(l.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && s.text != l.text {
+		return errTaken
 	}
-	return errTaken
+	return err
 }
 
 func (l *lock) release() {
 	if l == nil {
 		return
 	}
-	l.end(nil)
-	if s, err := see(l.path); err == nil && s.text == l.text {
+	if l.end(nil); l.held() == nil {
 		_ = os.Remove(l.path)
 	}
 }

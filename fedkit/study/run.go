@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"fedkit.example/fedkit"
@@ -53,6 +53,9 @@ func (r *Run) String() string {
 	}
 	return called(r.Name, r.Labels)
 }
+
+// called is what the run is called, with its seed: "FedAvg, α 0.1, seed 1".
+func (r *Run) called() string { return fmt.Sprintf("%s, seed %d", r, r.About.Seed) }
 
 // Err returns why the run failed, nil if it did not.
 func (r *Run) Err() error {
@@ -108,17 +111,11 @@ func (r *Run) Size() (bytes int64) {
 	if r == nil || r.extract != nil {
 		return 0
 	}
-	count := func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil
-		}
-		if info, err := d.Info(); err == nil {
+	for _, path := range append(files(r.Path("."), ""), r.Path(tableFile)) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			bytes += info.Size()
 		}
-		return nil
 	}
-	_ = filepath.WalkDir(r.Path("."), count)
-	_ = filepath.WalkDir(r.Path(tableFile), count)
 	return bytes
 }
 
@@ -139,9 +136,11 @@ func (r *Run) Value(key string) (value string, ok bool) {
 // labels returns the name as a label, and the labels.
 func (r *Run) labels() []Label { return append([]Label{{Key: "name", Value: r.Name}}, r.Labels...) }
 
-// isMadeFrom reports whether a study recorded that the run's federation was made from this configuration.
-func (r *Run) isMadeFrom(c *config.Config) bool {
-	return slices.ContainsFunc(r.From, func(o *config.Config) bool { return reflect.DeepEqual(o, c) })
+// newIn returns those of these configurations that no study recorded as what the run's federation was made from.
+func (r *Run) newIn(from []*config.Config) []*config.Config {
+	return slices.DeleteFunc(slices.Clone(from), func(c *config.Config) bool {
+		return slices.ContainsFunc(r.From, func(o *config.Config) bool { return reflect.DeepEqual(o, c) })
+	})
 }
 
 // remove deletes the entry; a run that is being computed is refused.
@@ -165,15 +164,40 @@ func (r *Run) remove() error {
 		return fmt.Errorf("study: %s: another process computes it", r.ID)
 	}
 	defer lock.release()
-	if err := os.Remove(r.Path(tableFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("study: %w", err)
-	}
-	// The entry first: what is left of an interrupted removal is then no run.
-	if err := os.Remove(r.Path(entryFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("study: %w", err)
-	}
-	if err := os.RemoveAll(r.Path(".")); err != nil {
-		return fmt.Errorf("study: %w", err)
+	// The entry before the rest: what is left of an interrupted removal is then no run.
+	for _, path := range []string{r.Path(tableFile), r.Path(entryFile), r.Path(".")} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("study: %w", err)
+		}
 	}
 	return nil
+}
+
+// Label describes a run in the user's words: α is 0.1.
+type Label = history.Label
+
+// labels makes labels of alternating keys and values.
+func labels(pairs []any) (all []Label, err error) {
+	if len(pairs)%2 != 0 {
+		return nil, fedkit.Invalid("labels", fmt.Sprint(pairs...), `pairs of a key and a value, such as "α", 0.1`)
+	}
+	for p := range slices.Chunk(pairs, 2) {
+		key, ok := p[0].(string)
+		if !ok || strings.TrimSpace(key) == "" {
+			return nil, fedkit.Invalid("label", fmt.Sprintf("%#v", p[0]), "a key, which is a string that is not empty")
+		}
+		if slices.ContainsFunc(all, func(l Label) bool { return l.Key == key }) {
+			return nil, fedkit.Invalid("label", fmt.Sprintf("%q given twice", key), "different keys")
+		}
+		all = append(all, Label{Key: key, Value: fmt.Sprint(p[1])})
+	}
+	return all, nil
+}
+
+// called is a name with its labels: "FedAvg, α 0.1".
+func called(name string, labels []Label) string {
+	for _, l := range labels {
+		name += ", " + l.String()
+	}
+	return name
 }

@@ -47,7 +47,12 @@ type plan struct {
 	longer   *plan // the next one that is the same for more rounds
 	lock     *lock // while it is computed
 
-	code    string    // version of the code that would run
+	code string // version of the code that would run
+	state
+}
+
+// state is what a study knows of a run that was added.
+type state struct {
 	was     time.Time // when what was there had ended
 	stored  bool
 	models  bool  // it is stored, but without its models
@@ -80,13 +85,12 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	if err != nil {
 		return nil, err
 	}
-	if o.Checkpoint != "" {
+	switch {
+	case o.Checkpoint != "":
 		return nil, fedkit.Invalid("Options.Checkpoint", o.Checkpoint, "left out: a study keeps a run's checkpoint with it")
-	}
-	if o.History != "" {
+	case o.History != "":
 		return nil, fedkit.Invalid("Options.History", o.History, "left out: a study keeps a run's history with it")
-	}
-	if o.Watch != nil {
+	case o.Watch != nil:
 		return nil, fedkit.Invalid("Options.Watch", fmt.Sprintf("%T", o.Watch), "left out: Study.Watch is told of every run")
 	}
 	if fed != nil {
@@ -145,9 +149,6 @@ func (s *Study) run(ctx context.Context, compute func(context.Context, []*plan) 
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
-	for _, p := range s.plans {
-		p.place(s.Dir)
-	}
 	if err := s.readStored(); err != nil {
 		return nil, err
 	}
@@ -189,25 +190,14 @@ func (s *Study) check(ctx context.Context) error {
 func (s *Study) conflicts() error {
 	first := map[string]*plan{}
 	for i, p := range s.plans {
-		name := fmt.Sprintf("%s, seed %d", p.Run, p.About.Seed)
-		q := first[name]
-		if q == nil {
+		name := p.called()
+		if q := first[name]; q == nil {
 			first[name] = p
-			continue
-		}
-		if q.Key != p.Key && (p.given || q.given) {
+		} else if q.Key != p.Key && (p.given || q.given) {
 			return fmt.Errorf("study: run %d: %w: another run is called %q too: it differs in %s", i+1, fedkit.ErrInvalid, name, first3(differences(q.About, p.About), ", "))
 		}
 	}
 	return nil
-}
-
-// place says in which folder the run is stored.
-func (p *plan) place(dir string) {
-	p.dir = dir
-	if p.opts.Checkpoint != "" {
-		p.opts.Checkpoint = p.Path(checkpointFile)
-	}
 }
 
 // changed refuses a run that no longer has its key, because something it shares was changed after Add.
@@ -238,19 +228,16 @@ func distinct(plans []*plan) (all []*plan) {
 func (s *Study) readStored() error {
 	var mended []string
 	for _, p := range s.plans {
-		p.stored, p.models, p.other, p.problem, p.blocked, p.was = false, false, false, nil, nil, time.Time{}
-		r, err := read(s.Dir, p.ID)
+		if p.dir, p.state = s.Dir, (state{}); p.opts.Checkpoint != "" {
+			p.opts.Checkpoint = p.Path(checkpointFile)
+		}
+		r, err := p.look()
 		switch {
-		case errors.Is(err, os.ErrNotExist):
+		case r == nil && errors.Is(err, os.ErrNotExist):
 			continue
 		case errors.Is(err, history.ErrNewer):
 			return err
-		case err == nil && r.Key != p.Key:
-			err = fmt.Errorf("study: %s: it is the entry of another run, whose key begins alike", p.Path(entryFile))
-		case err == nil:
-			err = r.whole()
-		}
-		if err != nil {
+		case err != nil:
 			p.problem = err
 			continue
 		}
@@ -267,6 +254,18 @@ func (s *Study) readStored() error {
 		s.sayf("%s\n", first3(mended, ", "))
 	}
 	return nil
+}
+
+// look reads what is stored of the run. It is not nil if only its files are damaged.
+func (p *plan) look() (*Run, error) {
+	r, err := read(p.dir, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if r.Key != p.Key {
+		return r, fmt.Errorf("study: %s: it is the entry of another run, whose key begins alike", p.Path(entryFile))
+	}
+	return r, r.whole()
 }
 
 // enough reports whether what is stored of a run is all that the study wants.
