@@ -40,19 +40,12 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	var working, following sync.WaitGroup
 	for range s.sideBySide(missing) {
 		working.Go(func() {
-			for {
-				p, lock := queue.take(ctx)
-				if p == nil {
-					return
-				}
-				p.lock = lock
+			for p := queue.take(ctx); p != nil; p = queue.take(ctx) {
 				err := s.store(ctx, p, w)
-				lock.release()
-				if errors.Is(err, errTaken) {
+				if p.lock.release(); errors.Is(err, errTaken) {
 					p.blocked = fmt.Errorf("study: %s: %w", p.Run, errTaken)
 				} else if err != nil {
 					cancel(err)
-					return
 				}
 			}
 		})
@@ -108,16 +101,24 @@ func (s *Study) follow(ctx context.Context, q *queue, w fedkit.Watcher, anyEnd b
 				}
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, glance) {
 			return
-		case <-time.After(glance):
 		}
 	}
 }
 
 // glance is the interval between looks for what others have finished.
 var glance = 2 * time.Second
+
+// wait reports whether the time has passed before ctx was done.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
 
 // found returns the run as another process has stored it, nil if none has. One that failed for an external reason counts if anyEnd.
 func (s *Study) found(p *plan, anyEnd bool) *Run {
@@ -189,14 +190,12 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	}
 	w.Done(cmp.Or(h, p.About), err)
 	switch {
-	case errors.Is(err, errTaken):
+	case errors.Is(err, errTaken), errors.Is(err, fedkit.ErrStopped):
 		return err
 	case h != nil && h.Stopped:
 		return fedkit.ErrStopped
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, fedkit.ErrStopped):
-		return err
 	}
 	p.Seconds, p.Finished, p.About.Code, p.Commit, p.Error = time.Since(begin).Seconds(), time.Now().UTC().Truncate(time.Second), p.code, source.Commit(), ""
 	p.Retry = false
@@ -267,34 +266,32 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 		if r2 := fedkit.Float(history.R2.Last(h)); h.Main() == history.R2 {
 			p.R2 = &r2
 		}
-		if err := h.Save(p.Path(historyFile)); err != nil {
-			return err
+		err := h.Save(p.Path(historyFile))
+		if err == nil {
+			err = errors.Join(p.record(historyFile), p.writeTable(h))
 		}
-		if err := errors.Join(p.record(historyFile), p.writeTable(h)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if s.Models && p.Error == "" {
+	if p.Models = s.Models && p.Error == ""; p.Models {
 		if err := p.keepModels(ctx); err != nil {
 			return err
 		}
-		p.Models = true
 	}
 	for _, q := range s.plans { // of the same run
 		if q.Key == p.Key {
 			p.From = append(p.From, p.newIn(q.From)...)
 		}
 	}
-	if err := p.lock.held(); err != nil {
-		return err
+	err := p.lock.held()
+	if err == nil {
+		err = p.write()
 	}
-	if err := p.write(); err != nil {
-		return err
-	}
-	if !p.Retry {
+	if err == nil && !p.Retry {
 		s.handOn(p)
 	}
-	return nil
+	return err
 }
 
 // handOn gives the run's checkpoint to the next run that is the same for more rounds, and removes it if there is none.
@@ -395,48 +392,41 @@ type queue struct {
 	next    time.Time // when it is worthwhile to look again at those that others compute
 }
 
-// take returns the first run that no other process computes, with its lock, and with room for it. While others compute all that
+// take returns the first run that no other process computes, locked, and with room for it. While others compute all that
 // are left, it waits. It returns nil if none is left, or ctx is done.
-func (q *queue) take(ctx context.Context) (*plan, *lock) {
-	for {
-		if ctx.Err() != nil {
-			return nil, nil
-		}
-		if p, l := q.try(); p != nil || len(q.left()) == 0 {
-			return p, l
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(poll):
+func (q *queue) take(ctx context.Context) *plan {
+	for ok := ctx.Err() == nil; ok; ok = wait(ctx, poll) {
+		if p := q.try(); p != nil || len(q.left()) == 0 {
+			return p
 		}
 	}
+	return nil
 }
 
-func (q *queue) try() (*plan, *lock) {
+func (q *queue) try() *plan {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now().Before(q.next) { // another worker has just looked
-		return nil, nil
+		return nil
 	}
 	for i := 0; i < len(q.missing); {
 		p := q.missing[i]
-		l, err := tryLock(p.dir, p.ID)
-		if l == nil && err == nil { // another process computes it
+		p.lock, p.blocked = tryLock(p.dir, p.ID)
+		if p.lock == nil && p.blocked == nil { // another process computes it
 			i++
 			continue
 		}
 		q.missing = slices.Delete(q.missing, i, i+1)
-		if err == nil {
-			err = p.room()
+		if p.blocked == nil {
+			p.blocked = p.room()
 		}
-		if err == nil {
-			return p, l
+		if p.blocked == nil {
+			return p
 		}
-		l.release()
-		p.blocked = err
+		p.lock.release()
 	}
 	q.next = now().Add(poll)
-	return nil, nil
+	return nil
 }
 
 // remove reports whether the run was still there.

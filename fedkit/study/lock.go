@@ -202,12 +202,7 @@ func writeNew(path, text string) error {
 
 // renew shows others that the holder lives.
 func (l *lock) renew(every time.Duration) {
-	for {
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-time.After(every):
-		}
+	for wait(l.ctx, every) {
 		switch err := l.held(); {
 		case errors.Is(err, errTaken):
 			l.end(err)

@@ -13,7 +13,8 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// say reports what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
+// say reports what is stored, what is to run, and why, "23 stored, 2 to run: Local.LR: 0.03, was 0.1", what is damaged, and what other code
+// computed.
 func (s *Study) say(missing []*plan) {
 	stored := len(distinct(s.plans)) - len(missing)
 	line := fmt.Sprintf("%d stored, %d to run", stored, len(missing))
@@ -24,19 +25,21 @@ func (s *Study) say(missing []*plan) {
 		return
 	}
 	s.sayf("%s\n", line)
-	older := 0
 	for _, p := range missing {
-		switch {
-		case errors.Is(p.problem, errOlder):
-			older++
-		case p.problem != nil:
+		if p.problem != nil && !errors.Is(p.problem, errOlder) {
 			s.sayf("damaged, and computed anew: %v\n", p.problem)
 		}
 	}
-	if older > 0 {
-		s.sayf("computed anew: %d runs: %v\n", older, errOlder)
+	now, others := "", map[string]int{}
+	for _, p := range distinct(s.plans) {
+		if p.stored && p.code != p.About.Code {
+			now = p.code
+			others[p.About.Code]++
+		}
 	}
-	s.sayCode()
+	for _, code := range slices.Sorted(maps.Keys(others)) {
+		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Recompute computes them anew\n", others[code], code, now)
+	}
 }
 
 // said holds what this program has printed. That nothing is to run is printed once: a notebook's cell may run the same study
@@ -48,20 +51,6 @@ func (s *Study) sayf(format string, values ...any) {
 	s.saying.Lock()
 	defer s.saying.Unlock()
 	fmt.Fprint(s.log(), text.Lines(fmt.Sprintf(format, values...)))
-}
-
-// sayCode warns of runs that other code computed.
-func (s *Study) sayCode() {
-	now, others := "", map[string]int{}
-	for _, p := range distinct(s.plans) {
-		if p.stored && p.code != p.About.Code {
-			now = p.code
-			others[p.About.Code]++
-		}
-	}
-	for _, code := range slices.Sorted(maps.Keys(others)) {
-		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Recompute computes them anew\n", others[code], code, now)
-	}
 }
 
 // reasons says why runs are missing, most frequent first. A run that was not stored under any options needs no reason.
@@ -101,7 +90,7 @@ func frequent(n map[string]int, all int) string {
 func (p *plan) reason(stored Runs) string {
 	switch {
 	case errors.Is(p.problem, errOlder):
-		return "stored by an older fedkit"
+		return errOlder.Error()
 	case p.problem != nil:
 		return "damaged"
 	case p.models:

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -305,6 +304,12 @@ func TestStudiesThatCannotRun(t *testing.T) {
 		{`run 1: invalid: label = "α" given twice`, func(st *study.Study) { st.Add(fed, avg(0.1), o, "α", 1, "α", 2) }},
 		{`run 2: invalid: another run is called "FedAvg, α 1, seed 0" too: it differs in Local.LR: 0.2, was 0.1`,
 			func(st *study.Study) { st.Add(fed, avg(0.1), o, "α", 1); st.Add(fed, avg(0.2), o, "α", 1) }},
+		{"Study.Watch = nil *study_test.counter: must be", func(st *study.Study) { st.Watch = (*counter)(nil); st.Add(fed, avg(0.1), o) }},
+		{"run 1: invalid: Options.Watch = *study_test.counter: must be left out", func(st *study.Study) {
+			st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1, Watch: &counter{}})
+		}},
+		{"run 1: strategy: panic: lost", func(st *study.Study) { st.Add(fed, &panicking{}, o) }},
+		{"run 1: invalid: strategy.inner = unexported: must be exported", func(st *study.Study) { st.Add(fed, &hides{inner: avg(0.1)}, o) }},
 		{"Study.Dir = " + file + ": must be a folder that can be written to", func(st *study.Study) { st.Dir = file; st.Add(fed, avg(0.1), o) }},
 	} {
 		st := study.New(filepath.Join(dir, "runs"))
@@ -330,6 +335,17 @@ func TestStudiesThatCannotRun(t *testing.T) {
 		t.Error(runs, err)
 	}
 }
+
+// panicking panics when it is unwrapped; hides wraps a strategy that is neither copied nor part of the key.
+type (
+	panicking struct{ strategy.FedAvg }
+	hides     struct {
+		strategy.FedAvg
+		inner *strategy.FedAvg
+	}
+)
+
+func (*panicking) Unwrap() fedkit.Strategy { panic("lost") }
 
 // A failed run is an entry, and the others go on. It is not retried if its training failed.
 func TestFailedRuns(t *testing.T) {
@@ -379,9 +395,9 @@ func TestListing(t *testing.T) {
 	three(st, fed, avg(0.1), 2, "α", 0.5)
 	three(st, fed, &strategy.FedProx{Mu: 0.1}, 2, "α", 1)
 	runs, _ := run(t, st)
-	listed, damaged := study.List(dir)
-	if damaged != nil || len(listed) != 6 {
-		t.Fatal(listed, damaged)
+	listed, none := study.List(dir)
+	if none != nil || len(listed) != 6 {
+		t.Fatal(listed, none)
 	}
 	byID := func(a, b *study.Run) int { return strings.Compare(a.ID, b.ID) }
 	slices.SortFunc(runs, byID)
@@ -415,35 +431,13 @@ func TestListing(t *testing.T) {
 		t.Errorf("%q, want %q", names, want)
 	}
 
-	// Damaged runs are named and left out, and the next study recomputes them.
-	for i, damage := range []func(path string) error{
-		func(path string) error { return os.WriteFile(path, []byte(`{"schema": 1`), 0o666) },
-		func(path string) error { return os.Truncate(path, 100) },
-		func(path string) error { return alter(path, `"Batch": 16`, `"Batch": 17`) },
-	} {
-		must.M(damage(listed[i].Path("entry.json")))
-	}
-	left, damaged := study.List(dir)
-	if len(left) != 3 || len(damaged) != 3 {
-		t.Error(left, damaged)
-	}
-	for i, err := range damaged {
-		if !strings.Contains(err.Error(), listed[i].ID) {
-			t.Error(err)
-		}
-	}
-	must.M(os.Truncate(listed[3].Path("history.jsonl"), 200))
-	again, words := run(t, st)
-	if len(again) != 6 || strings.Count(words, "damaged, and computed anew: ") != 4 {
-		t.Error(again, words)
-	}
-
 	// An entry of a newer fedkit is left alone.
 	must.M(alter(listed[0].Path("entry.json"), `"schema": 2`, `"schema": 3`))
 	if _, err := st.Run(ctx); !errors.Is(err, history.ErrNewer) || !strings.Contains(err.Error(), "schema 3") {
 		t.Error(err)
 	}
-	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], history.ErrNewer) {
+	left, damaged := study.List(dir)
+	if len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], history.ErrNewer) {
 		t.Error(left, damaged)
 	}
 
@@ -493,26 +487,6 @@ func TestFinalModels(t *testing.T) {
 		if two, err := runs[1].Final(fed.Task); err != nil || two.Models.Rows() != 2 || len(two.Assign) != 10 {
 			t.Error(two, err)
 		}
-	}
-}
-
-// pandas reads the tables.
-func TestPandas(t *testing.T) {
-	python := os.Getenv("FEDKIT_PYTHON")
-	if python == "" {
-		t.Skip("FEDKIT_PYTHON is not set")
-	}
-	st := study.New(t.TempDir())
-	three(st, digits(t), avg(0.1), 3)
-	runs, _ := run(t, st)
-	out, err := exec.Command(python, "-c", `
-import glob, sys, pandas as pd
-runs = pd.concat(map(pd.read_csv, glob.glob(sys.argv[1] + "/table/*.csv.gz")))
-curve = runs[runs.metric == "global_accuracy"].pivot(index="round", columns="run", values="value")
-print(*(f"{curve[id][3]:.12f}" for id in sys.argv[2:]))`, st.Dir, runs[0].ID, runs[1].ID, runs[2].ID).CombinedOutput()
-	want := fmt.Sprintf("%.12f %.12f %.12f\n", runs[0].Accuracy, runs[1].Accuracy, runs[2].Accuracy)
-	if err != nil || string(out) != want {
-		t.Errorf("%s, %v; want %s", out, err, want)
 	}
 }
 

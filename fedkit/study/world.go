@@ -54,7 +54,7 @@ func (w World) Federation() (*fedkit.Federation, error) {
 		missing     bool
 	}{
 		{"World.Data", `datasets.Name("digits")`, w.Data == nil}, {"World.Partition", "partition.IID{Clients: 20}", w.Partition == nil},
-		{"World.Model", "study.Of(model.MLP, 64)", w.Model.make == nil},
+		{"World.Model", "study.Of(model.MLP, 64)", w.Model.of == nil},
 		{"World.Attack.By", "attack.SignFlip{}", w.Attack.By == nil && (w.Attack.Share != 0 || w.Attack.Seed != 0)},
 	} {
 		if s.missing {
@@ -91,9 +91,7 @@ func (w World) Federation() (*fedkit.Federation, error) {
 
 // Model is the model of a World: a function and its arguments, so that runs are found by them. Make it with Of.
 type Model struct {
-	key       string
-	make      func() (fedkit.Model, error)
-	of        any // what Of was given
+	of        any
 	arguments []any
 }
 
@@ -105,26 +103,20 @@ type Model struct {
 //	study.Of(weights.Pretrained.Model, weights.Pretrained{Path: "start.safetensors"}, study.Of(model.LeNet))
 //
 // World.Federation reports a function without a name, such as a closure, and arguments that do not suit it.
-func Of(f any, arguments ...any) Model {
-	name, named := config.Of(f).At("func")
-	words := make([]string, len(arguments))
-	for i, a := range arguments {
-		words[i] = word(a)
-	}
-	made := func() (fedkit.Model, error) {
-		if !named {
-			return nil, fedkit.Invalid("World.Model", fmt.Sprintf("%T", f), "study.Of a function with a name: runs are found by it")
-		}
-		if m, is := f.(func(*datasets.Dataset) (*fedkit.Task, error)); is && len(arguments) == 0 {
-			return m, nil
-		}
-		return call(name, reflect.ValueOf(f), arguments)
-	}
-	return Model{name + "(" + strings.Join(words, ", ") + ")", made, f, arguments}
-}
+func Of(f any, arguments ...any) Model { return Model{f, arguments} }
 
 // Key is the call: "model.MLP(200, 200)".
-func (m Model) Key() string { return m.key }
+func (m Model) Key() string {
+	if m.of == nil {
+		return ""
+	}
+	name, _ := config.Of(m.of).At("func")
+	words := make([]string, len(m.arguments))
+	for i, a := range m.arguments {
+		words[i] = word(a)
+	}
+	return name + "(" + strings.Join(words, ", ") + ")"
+}
 
 // word is an argument in words.
 func word(a any) string {
@@ -135,13 +127,21 @@ func word(a any) string {
 		return fmt.Sprint(a)
 	}
 	if m, is := a.(Model); is {
-		return m.key
+		return m.Key()
 	}
 	return config.Of(a).String()
 }
 
-// call calls a function that returns a model.
-func call(name string, f reflect.Value, arguments []any) (fedkit.Model, error) {
+// make calls the function.
+func (m Model) make() (fedkit.Model, error) {
+	name, named := config.Of(m.of).At("func")
+	if !named {
+		return nil, fedkit.Invalid("World.Model", fmt.Sprintf("%T", m.of), "study.Of a function with a name: runs are found by it")
+	}
+	if made, is := m.of.(func(*datasets.Dataset) (*fedkit.Task, error)); is && len(m.arguments) == 0 {
+		return made, nil
+	}
+	f, arguments := reflect.ValueOf(m.of), m.arguments
 	t := f.Type()
 	if t.NumOut() != 1 || !t.Out(0).ConvertibleTo(reflect.TypeFor[fedkit.Model]()) {
 		return nil, fedkit.Invalid("World.Model", name, "a function that returns a fedkit.Model")
