@@ -107,9 +107,7 @@ func TestRunsThatEndEarly(t *testing.T) {
 			st.Add(fed, avg(0.1), fedkit.Options{Rounds: n, EvalEvery: 2, StopAt: fedkit.StopAt{Quantity: "loss", Value: 100}})
 		}
 		runs, _ := run(t, st)
-		extract := filepath.Join(t.TempDir(), "early.runs")
-		expect.OK(t, runs.Extract(extract))
-		for _, r := range append(runs, expect.Value(study.Open(extract))(t)...) {
+		for _, r := range append(runs, extracted(runs, t.TempDir())...) {
 			h := expect.Value(r.History())(t)
 			if r.Rounds != 2 || h.Stopped || !strings.Contains(h.Early, "in round 2 reached 100") || r.About.Early != h.Early {
 				t.Errorf("study %d: %d rounds, stopped %v, early %q and %q", i, r.Rounds, h.Stopped, h.Early, r.About.Early)

@@ -26,16 +26,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The bytes of links are those since the last evaluation, as all bytes are.
-func TestExtractHasLinks(t *testing.T) {
-	dir, fed := t.TempDir(), digits(t)
-	st := study.New(filepath.Join(dir, "runs"))
-	st.Log = t.Output()
-	st.Add(fed, &algorithms.HierFAVG{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 2})
-	runs := must.M1(st.Run(ctx))
+// extracted are the runs of an extract of these in a folder.
+func extracted(runs study.Runs, dir string) study.Runs {
 	path := filepath.Join(dir, "some.runs")
 	must.M(runs.Extract(path))
-	whole, short := must.M1(runs[0].History()), must.M1(must.M1(study.Open(path))[0].History())
+	return must.M1(study.Open(path))
+}
+
+// The bytes of links are those since the last evaluation, as all bytes are.
+func TestExtractHasLinks(t *testing.T) {
+	st := study.New(t.TempDir())
+	st.Add(digits(t), &algorithms.HierFAVG{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 2})
+	runs, _ := run(t, st)
+	whole, short := must.M1(runs[0].History()), must.M1(extracted(runs, t.TempDir())[0].History())
 	one := whole.Rounds[0].Links
 	if len(short.Rounds) != 3 || len(one) != 4 {
 		t.Fatal(short.Rounds, one)
@@ -56,24 +59,15 @@ func TestExtractHasLinks(t *testing.T) {
 
 // An extract has what identifies runs and how they ended, without their folder.
 func TestExtractSaysWhichRuns(t *testing.T) {
-	dir, fed := t.TempDir(), digits(t)
-	fed = must.M1(fed.HoldOut(2, 1))
-	st := study.New(filepath.Join(dir, "runs"))
-	st.Log = t.Output()
+	fed, st := must.M1(digits(t).HoldOut(2, 1)), study.New(t.TempDir())
 	o := fedkit.Options{Rounds: 5, EvalEvery: 2, Metrics: []fedkit.Metric{metric.MacroF1{}}}
 	st.Add(fed, avg(0.1), o, "η", 0.1)
 	st.Add(fed, &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o)
 	st.Add(fed, avg(math.MaxFloat32), o, "η", "huge")
-	runs, err := st.Run(ctx)
-	if err != nil || len(runs) != 3 || len(runs.Failed()) != 1 {
-		t.Fatal(err, runs.Failed())
-	}
-	path := filepath.Join(dir, "some.runs")
-	must.M(runs.Extract(path))
-	must.M(os.RemoveAll(st.Dir))
-	all, err := study.Open(path)
-	if err != nil || len(all) != 3 {
-		t.Fatal(err, all)
+	runs, _ := run(t, st)
+	all := extracted(runs, t.TempDir())
+	if must.M(os.RemoveAll(st.Dir)); len(all) != 3 || len(all.Failed()) != 1 {
+		t.Fatal(all)
 	}
 	for i, r := range all {
 		if want := runs[i]; r.ID != want.ID || r.Key != want.Key || r.Name != want.Name || !slices.Equal(r.Labels, want.Labels) || r.Error != want.Error || r.Rounds != want.Rounds {
@@ -90,15 +84,12 @@ func TestExtractSaysWhichRuns(t *testing.T) {
 func TestExtractHasTheNumbers(t *testing.T) {
 	dir := t.TempDir()
 	st := study.New(filepath.Join(dir, "runs"))
-	st.Log = t.Output()
 	for seed := range uint64(3) {
 		st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 7, EvalEvery: 3, Seed: seed})
 	}
 	three(st, digits(t), &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, 4)
-	runs := must.M1(st.Run(ctx))
-	path := filepath.Join(dir, "some.runs")
-	must.M(runs.Extract(path))
-	all := must.M1(study.Open(path))
+	runs, _ := run(t, st)
+	all := extracted(runs, dir)
 	for _, q := range []compare.Quantity{compare.Accuracy, compare.Best, compare.Clients, compare.Worst, compare.Loss, compare.Rounds,
 		compare.Down, compare.Up, compare.Clusters, compare.RoundsTo(0.5), compare.BytesTo(0.5)} {
 		got, want := q.Of(all.Light()...), q.Of(runs.Light()...)
@@ -111,7 +102,7 @@ func TestExtractHasTheNumbers(t *testing.T) {
 	// Writing the runs again gives the same file.
 	again := filepath.Join(dir, "again.runs")
 	must.M(all.Extract(again))
-	a, _ := os.ReadFile(path)
+	a, _ := os.ReadFile(filepath.Join(dir, "some.runs"))
 	if b, _ := os.ReadFile(again); !bytes.Equal(a, b) {
 		t.Errorf("%d bytes, then %d others", len(a), len(b))
 	}
@@ -190,17 +181,13 @@ func TestExtractThatWasEdited(t *testing.T) {
 
 // An extract has the clients' clusters and, if all rounds were evaluated, who took part.
 func TestExtractHasClustersAndCohorts(t *testing.T) {
-	dir := t.TempDir()
-	st := study.New(filepath.Join(dir, "runs"))
-	st.Log = t.Output()
+	st := study.New(t.TempDir())
 	s := &strategy.FedClust{K: 2, Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}
 	st.Add(digits(t), s, fedkit.Options{Rounds: 3}, "every", 1)
 	st.Add(digits(t), s, fedkit.Options{Rounds: 3, EvalEvery: 2}, "every", 2)
-	runs := must.M1(st.Run(ctx))
-	path := filepath.Join(dir, "some.runs")
-	must.M(runs.Extract(path))
-	was, is := runs.Histories(), must.M1(study.Open(path)).Histories()
-	for i, h := range is {
+	runs, _ := run(t, st)
+	was := runs.Histories()
+	for i, h := range extracted(runs, t.TempDir()).Histories() {
 		for j, r := range h.Rounds {
 			full := was[i].Rounds[[][]int{{0, 1, 2}, {1, 2}}[i][j]]
 			if !slices.Equal(r.Clusters, full.Clusters) || slices.Equal(r.Clients(), full.Clients()) != (i == 0) || r.Training().Steps != full.Training().Steps {
@@ -218,18 +205,15 @@ func TestRegressionIsStored(t *testing.T) {
 	}
 	d.Test = d.Train
 	fed := must.M1(fedkit.New(d, partition.IID{Clients: 2}, model.LinearRegression()))
-	dir := t.TempDir()
-	st := study.New(filepath.Join(dir, "runs"))
-	st.Log = t.Output()
+	st := study.New(t.TempDir())
 	st.Add(fed, avg(0.5), fedkit.Options{Rounds: 4, EvalEvery: 2})
-	path := filepath.Join(dir, "some.runs")
-	must.M(must.M1(st.Run(ctx)).Extract(path))
+	run(t, st)
 	listed, damaged := study.List(st.Dir)
 	if damaged != nil {
 		t.Fatal(damaged)
 	}
 	whole := must.M1(listed[0].History())
-	for _, runs := range []study.Runs{listed, must.M1(study.Open(path))} {
+	for _, runs := range []study.Runs{listed, extracted(listed, t.TempDir())} {
 		r, h := runs[0], must.M1(runs[0].Light())
 		if r.R2 == nil || float64(*r.R2) != history.R2.Last(whole) || !math.IsNaN(float64(r.Accuracy)) {
 			t.Errorf("R² %v, accuracy %v", r.R2, r.Accuracy)

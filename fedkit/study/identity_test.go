@@ -164,91 +164,60 @@ func fast() fedkit.Strategy {
 	return &local{scaled{*avg(0.1), by{of: half}}}
 }
 
-// unlike makes two runs that differ in one thing.
-type unlike struct {
-	name string
-	of   func(t *testing.T, second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)
-}
+// unlike is a run with a number or, in the second of a pair, another one.
+type unlike func(number float64) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)
 
 // everyUnlike are pairs of runs with equal names everywhere, and different results.
-func everyUnlike(t *testing.T) (all []unlike) {
+func everyUnlike(t *testing.T) map[string]unlike {
 	fed := digits(t)
-	add := func(name string, of func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)) {
-		all = append(all, unlike{name, func(_ *testing.T, second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-			return of(second)
-		}})
+	on := func(of func(v float64) fedkit.Strategy) unlike {
+		return func(v float64) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) { return fed, of(v), nil }
 	}
-	numbers := func(second bool) float64 {
-		if second {
-			return 0.25
-		}
-		return 0.5
+	scale := func(of func(v float64) by) unlike {
+		return on(func(v float64) fedkit.Strategy { return &scaled{*avg(0.1), of(v)} })
 	}
-	for name, of := range map[string]func(v float64) by{
-		"number":    func(v float64) by { return by{number: v} },
-		"slice":     func(v float64) by { return by{slice: []float64{v}} },
-		"map":       func(v float64) by { return by{mapped: map[string]float64{"by": v}} },
-		"pointer":   func(v float64) by { return by{pointer: &v} },
-		"array":     func(v float64) by { return by{array: [1]float64{v}} },
-		"interface": func(v float64) by { return by{held: v} },
-		"struct":    func(v float64) by { return by{inner: struct{ number float64 }{v}} },
-		"function": func(v float64) by {
-			if v == 0.5 {
-				return by{of: half}
-			}
-			return by{of: quarter}
-		},
-	} {
-		add("strategy, "+name, func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-			return fed, &scaled{*avg(0.1), of(numbers(second))}, nil
+	selected := func(of func(second bool) fedkit.Selector) unlike {
+		return on(func(v float64) fedkit.Strategy {
+			return &strategy.FedAvg{Fraction: 0.5, Local: avg(0.1).Local, Selector: of(v == 0.25)}
 		})
 	}
-	add("interceptor", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return fed.Intercept(shift{by{number: numbers(second)}}), avg(0.1), nil
-	})
-	add("selector", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		s := avg(0.1)
-		s.Selector = selector{by{slice: []float64{numbers(second)}}}
-		return fed, s, nil
-	})
-	add("metric", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return fed, avg(0.1), []fedkit.Metric{measure{by{number: numbers(second)}}}
-	})
-	add("objective", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return fed, &pulled{*avg(0.1), pull{numbers(second)}}, nil
-	})
-	add("optimizer", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		s := avg(0.1)
-		s.Local.Optimizer = descent{numbers(second)}
-		return fed, s, nil
-	})
-	add("a hidden field", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return fed, &tuned{FedAvg: *avg(numbers(second))}, nil
-	})
-	add("two fields of one name", func(is bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return fed, &paired{*avg(0.1), first{1}, second{numbers(is)}}, nil
-	})
-	selected := func(by fedkit.Selector) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		s := avg(0.1)
-		s.Selector = by
-		return fed, s, nil
+	return map[string]unlike{
+		"strategy, number":    scale(func(v float64) by { return by{number: v} }),
+		"strategy, slice":     scale(func(v float64) by { return by{slice: []float64{v}} }),
+		"strategy, map":       scale(func(v float64) by { return by{mapped: map[string]float64{"by": v}} }),
+		"strategy, pointer":   scale(func(v float64) by { return by{pointer: &v} }),
+		"strategy, array":     scale(func(v float64) by { return by{array: [1]float64{v}} }),
+		"strategy, interface": scale(func(v float64) by { return by{held: v} }),
+		"strategy, struct":    scale(func(v float64) by { return by{inner: struct{ number float64 }{v}} }),
+		"strategy, function":  scale(func(v float64) by { return by{of: map[float64]func() float64{0.5: half, 0.25: quarter}[v]} }),
+		"interceptor": func(v float64) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+			return fed.Intercept(shift{by{number: v}}), avg(0.1), nil
+		},
+		"metric": func(v float64) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+			return fed, avg(0.1), []fedkit.Metric{measure{by{number: v}}}
+		},
+		"a model at the size of batches": func(v float64) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+			return onlyAt(t, 16, v), avg(0.1), nil
+		},
+		"objective": on(func(v float64) fedkit.Strategy { return &pulled{*avg(0.1), pull{v}} }),
+		"optimizer": on(func(v float64) fedkit.Strategy {
+			s := avg(0.1)
+			s.Local.Optimizer = descent{v}
+			return s
+		}),
+		"a hidden field":         on(func(v float64) fedkit.Strategy { return &tuned{FedAvg: *avg(v)} }),
+		"two fields of one name": on(func(v float64) fedkit.Strategy { return &paired{*avg(0.1), first{1}, second{v}} }),
+		"types of two functions": on(func(v float64) fedkit.Strategy { return map[float64]func() fedkit.Strategy{0.5: slow, 0.25: fast}[v]() }),
+		"selector": selected(func(second bool) fedkit.Selector {
+			return selector{by{slice: []float64{map[bool]float64{false: 0.5, true: 0.25}[second]}}}
+		}),
+		"an option called State": selected(func(second bool) fedkit.Selector {
+			return byState{map[bool]string{false: "CA", true: "Ohio"}[second]}
+		}),
+		"bytes that are not UTF-8": selected(func(second bool) fedkit.Selector {
+			return byNames{append(make([]string, 64), map[bool]string{false: "\xfe", true: "\xff"}[second])}
+		}),
 	}
-	add("an option called State", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return selected(byState{map[bool]string{false: "CA", true: "Ohio"}[second]})
-	})
-	add("bytes that are not UTF-8", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return selected(byNames{append(make([]string, 64), map[bool]string{false: "\xfe", true: "\xff"}[second])})
-	})
-	add("types of two functions", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		if second {
-			return fed, fast(), nil
-		}
-		return fed, slow(), nil
-	})
-	add("a model at the size of batches", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
-		return onlyAt(t, 16, numbers(second)), avg(0.1), nil
-	})
-	return all
 }
 
 // onlyAt is a federation whose model computes something else with one batch size.
@@ -271,16 +240,16 @@ func onlyAt(t *testing.T, batch int, by float64) *fedkit.Federation {
 
 // A run that differs in anything is neither served a stored result nor resumed from another's checkpoint.
 func TestWhatChangesResultsIsInTheKey(t *testing.T) {
-	for _, u := range everyUnlike(t) {
-		t.Run(u.name, func(t *testing.T) {
+	for name, of := range everyUnlike(t) {
+		t.Run(name, func(t *testing.T) {
 			dir, losses := t.TempDir(), []string{}
-			for _, second := range []bool{false, true, false} {
-				fed, s, metrics := u.of(t, second)
+			for _, number := range []float64{0.5, 0.25, 0.5} {
+				fed, s, metrics := of(number)
 				st := study.New(filepath.Join(dir, "runs"))
 				st.Add(fed, s, fedkit.Options{Rounds: 2, Metrics: metrics})
 				runs, said := run(t, st)
 				if want := len(losses) == 2; strings.Contains(said, "1 stored") != want {
-					t.Errorf("second %v: %s", second, said)
+					t.Errorf("%v: %s", number, said)
 				}
 				if runs[0].Err() != nil {
 					t.Fatal(runs[0].Err())
@@ -292,10 +261,10 @@ func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 			if losses[0] == losses[1] || losses[0] != losses[2] {
 				t.Errorf("the runs do not differ as they should: %v, %v", losses[0] == losses[1], losses[0] == losses[2])
 			}
-			fed, s, metrics := u.of(t, false)
+			fed, s, metrics := of(0.5)
 			o := fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(dir, "checkpoint"), Metrics: metrics}
 			expect.Value(fedkit.Run(ctx, fed, s, o))(t)
-			fed, s, o.Metrics = u.of(t, true)
+			fed, s, o.Metrics = of(0.25)
 			o.Rounds = 2
 			if _, err := fedkit.Run(ctx, fed, s, o); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "it belongs to another run") {
 				t.Errorf("the checkpoint was continued: %v", err)
