@@ -3,7 +3,6 @@ package progress
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,13 +64,13 @@ func TestFollow(t *testing.T) {
 				t.Fatalf("%v, %v", h, err)
 			}
 			lines, figures := out.of("line"), out.of("figure")
-			if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 8 rounds in ") || !strings.Contains(s, " · accuracy ") {
+			if s := out.last("line").text; !strings.HasPrefix(s, "FedAvg  ✓ 8 rounds in ") || !strings.Contains(s, " · accuracy ") {
 				t.Errorf("at the end: %q", s)
 			}
 			if s := lines[len(lines)-2].text; !strings.Contains(s, "/8 · accuracy ") {
 				t.Errorf("before: %q", s)
 			}
-			if f := figures[len(figures)-1]; !f.final || l.runs[0].Rounds != 8 || len(figures) < 2 || log.Len() > 0 {
+			if !out.last("figure").final || l.runs[0].Rounds != 8 || len(figures) < 2 || log.Len() > 0 {
 				t.Errorf("%d figures, log %q", len(figures), log)
 			}
 		})
@@ -129,11 +128,10 @@ func TestFollowKilled(t *testing.T) {
 		if err != nil || !h.Stopped || len(h.Rounds) < 3 {
 			t.Fatalf("%v, %v", h, err)
 		}
-		lines, figures := out.of("line"), out.of("figure")
-		if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ■ ended after round ") || !strings.Contains(s, " of 1000: stopped, killed or failed · accuracy ") {
+		if s := out.last("line").text; !strings.HasPrefix(s, "FedAvg  ■ ended after round ") || !strings.Contains(s, " of 1000: stopped, killed or failed · accuracy ") {
 			t.Errorf("at the end: %q", s)
 		}
-		if len(figures) != 1 || !figures[0].final {
+		if figures := out.of("figure"); len(figures) != 1 || !figures[0].final {
 			t.Errorf("%d figures", len(figures))
 		}
 	}
@@ -142,14 +140,10 @@ func TestFollowKilled(t *testing.T) {
 // A file that is not a run's is reported at once, as is a run that ended before its first round.
 func TestFollowNothing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "progress: follow: ") {
-		t.Error(err)
-	}
 	path := filepath.Join(dir, "other")
 	expect.OK(t, os.WriteFile(path, []byte("round,accuracy\n1,0.5\n"), 0o666))
-	if _, err := Follow(path); err == nil || !strings.HasPrefix(err.Error(), "progress: follow: ") {
-		t.Error(err)
-	}
+	expect.Error(t, "progress: follow: ", "no such file")(Follow(filepath.Join(dir, "typo")))
+	expect.Error(t, "progress: follow: ")(Follow(path))
 	expect.OK(t, os.Truncate(path, 0))
 	if s, err := Read(path); err != nil || !s.Running {
 		t.Errorf("a file that was made just now: %+v, %v", s, err)

@@ -1,6 +1,11 @@
 package progress
 
 import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"testing/synctest"
+
 	"bytes"
 	"context"
 	"errors"
@@ -15,6 +20,9 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/display"
 )
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // message is something that a watcher has shown: a line, or a figure of this many runs.
 type message struct {
@@ -107,6 +115,14 @@ func with(seed uint64, lr float64) *fedkit.History {
 // plain has usual spaces for those that keep a number and its unit on one line.
 func plain(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 
+// last is what was shown last.
+func (f *fake) last(id string) (m message) {
+	if all := f.of(id); len(all) > 0 {
+		m = all[len(all)-1]
+	}
+	return m
+}
+
 // text is what a watcher shows in a notebook.
 func (w *Watcher) text() string { return plain(w.lines(w.now())) }
 
@@ -123,11 +139,8 @@ func TestInNotebook(t *testing.T) {
 	if !slices.Equal(ids, []string{"line", "figure"}) {
 		t.Fatalf("outputs %v: want one line, then one figure", ids)
 	}
-	if n := len(out.of("line")); n < 20 || n > 27 {
-		t.Errorf("%d lines in 5 s", n)
-	}
-	if n := len(out.of("figure")); n < 7 || n > 10 {
-		t.Errorf("%d figures in 5 s", n)
+	if n, m := len(out.of("line")), len(out.of("figure")); n < 20 || n > 27 || m < 7 || m > 10 {
+		t.Errorf("%d lines and %d figures in 5 s", n, m)
 	}
 	for _, id := range ids {
 		m := out.of(id)
@@ -137,21 +150,15 @@ func TestInNotebook(t *testing.T) {
 			}
 		}
 	}
-	figures := out.of("figure")
-	for i, m := range figures {
-		if m.final != (i == len(figures)-1) {
-			t.Errorf("figure %d of %d: final %v", i, len(figures), m.final)
-		}
+	lines, figures := out.of("line"), out.of("figure")
+	if i := slices.IndexFunc(figures, func(m message) bool { return m.final }); i != len(figures)-1 {
+		t.Errorf("figure %d of %d is final", i, len(figures))
 	}
-	lines := out.of("line")
 	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "250 ms/round") || !strings.Contains(s, " left") {
 		t.Errorf("half way: %s", s)
 	}
-	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy ") {
-		t.Errorf("at the end: %s", s)
-	}
-	if !lines[len(lines)-1].final || lines[0].final || log.Len() > 0 {
-		t.Errorf("log %q", log)
+	if m := out.last("line"); !m.final || lines[0].final || !strings.HasPrefix(m.text, "FedAvg  ✓ 500 rounds in 2 min 05 s · accuracy ") || log.Len() > 0 {
+		t.Errorf("at the end: %+v, log %q", m, log)
 	}
 }
 
@@ -165,8 +172,8 @@ func TestLinesOfRuns(t *testing.T) {
 	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
 		t.Errorf("lines:\n%s", last)
 	}
-	if m := out.of("figure"); m[len(m)-1].runs != 4 {
-		t.Errorf("a figure of %d runs", m[len(m)-1].runs)
+	if m := out.last("figure"); m.runs != 4 {
+		t.Errorf("a figure of %d runs", m.runs)
 	}
 }
 
@@ -189,6 +196,12 @@ func TestLineOfARun(t *testing.T) {
 		}
 	}
 	l, _, _ := fakeWatcher()
+	l.Round(stopped, 30)
+	l.Done(stopped, nil)
+	if s := l.text(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
+		t.Errorf("%q", s)
+	}
+	l, _, _ = fakeWatcher()
 	l.Done(history("early"), errors.New("no clients\nstack"))
 	if s := l.text(); s != "early  ✗ failed before round 1: no clients" {
 		t.Errorf("%q", s)
@@ -222,23 +235,6 @@ func TestFailures(t *testing.T) {
 		if s := log.String(); s != display.ErrorPrefix+"progress: "+what+"\n" {
 			t.Errorf("%q", s)
 		}
-	}
-}
-
-// The line says that a run was stopped.
-func TestStoppedRuns(t *testing.T) {
-	l, out, _ := fakeWatcher()
-	h := history("FedAvg", 0.1, 0.2)
-	all := h.Rounds
-	for i := range all {
-		*out.clock = out.clock.Add(time.Second)
-		h.Rounds = all[:i+1]
-		l.Round(h, 30)
-	}
-	h.Stopped = true
-	l.Done(h, nil)
-	if s := l.text(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
-		t.Errorf("%q", s)
 	}
 }
 
@@ -320,5 +316,216 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	play(l, out.clock, history("FedAvg", 0.1), time.Second, errors.New(why))
 	if !strings.Contains(log.String(), why) {
 		t.Error(log)
+	}
+}
+
+// The line appears before the first round is over, and ticks during long rounds.
+func TestFromTheStart(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	h := steady(3)
+	all := h.Rounds
+	h.Rounds = nil
+	l.Start(h, 3)
+	for range 25 { // 2.5 s
+		*out.clock = out.clock.Add(100 * time.Millisecond)
+		l.refresh()
+	}
+	lines := out.of("line")
+	if len(lines) < 12 || len(out.of("figure")) > 0 {
+		t.Fatalf("%d lines in 2.5 s, %d figures before a round", len(lines), len(out.of("figure")))
+	}
+	for i, want := range map[int]string{0: "starting … 0.0 s", 5: "round 1 of 3 … 1.0 s", 12: "round 1 of 3 … 2.4 s"} {
+		if got := lines[i].text; !strings.HasPrefix(got, "FedAvg  ░") || !strings.HasSuffix(got, want) {
+			t.Errorf("line %d: %q, want %q", i, got, want)
+		}
+	}
+	h.Rounds = all[:1]
+	l.Round(h, 3)
+	*out.clock = out.clock.Add(1400 * time.Millisecond)
+	l.refresh()
+	if got := out.last("line").text; !strings.Contains(got, " round 1/3 · accuracy ") || !strings.HasSuffix(got, " · round 2 of 3 … 1.4 s") {
+		t.Errorf("in round 2: %q", got)
+	}
+	h.Rounds = all
+	l.Round(h, 3)
+	l.Done(h, nil)
+	if got := l.text(); !strings.HasPrefix(got, "FedAvg  ✓ 3 rounds in 3.90 s") {
+		t.Errorf("the time before the first round counts: %q", got)
+	}
+	if l.refresh() {
+		t.Error("no run goes on")
+	}
+}
+
+// A change between two updates is shown soon, also if no round follows.
+func TestCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shown, drawn := shown{}, shown{}
+		l := &Watcher{now: time.Now, notebook: true, pause: linePause, tick: linePause / 2, line: shown.text, figure: drawn.figure}
+		h := steady(9)
+		all := h.Rounds
+		h.Rounds = nil
+		l.Start(h, 9)
+		for i := range 3 {
+			time.Sleep(10 * time.Millisecond)
+			h.Rounds = all[:i+1]
+			l.Round(h, 9)
+		}
+		time.Sleep(300 * time.Millisecond)
+		if text := shown.last(); !strings.Contains(text, "round 3/9") {
+			t.Errorf("0.3 s after round 3: %q", text)
+		}
+		time.Sleep(time.Second)
+		if text := drawn.last(); text != "3 rounds" {
+			t.Errorf("1.3 s after round 3: a figure of %s", text)
+		}
+		l.Done(h, nil)
+		time.Sleep(l.tick) // until the ticker has stopped
+	})
+}
+
+// shown has the latest output.
+type shown struct{ what atomic.Value }
+
+func (s *shown) text(text string, _ bool) error {
+	s.what.Store(plain(text))
+	return nil
+}
+
+func (s *shown) figure(runs []*Run, _ bool) error {
+	return s.text(fmt.Sprintf("%d rounds", runs[0].Rounds), false)
+}
+
+func (s *shown) last() string {
+	text, _ := s.what.Load().(string)
+	return text
+}
+
+// A resumed run shows all earlier rounds before its first one is over.
+func TestFromCheckpoint(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	h := steady(10) // of 0.25 s
+	all := h.Rounds
+	h.Rounds = nil
+	l.Start(h, 10)
+	*out.clock = out.clock.Add(2 * time.Second)
+	h.Rounds = all[:6]
+	l.Start(h, 10)
+	if n := len(l.runs); n != 1 {
+		t.Fatalf("%d runs", n)
+	}
+	if figures := out.of("figure"); len(figures) != 1 || l.runs[0].Rounds != 6 {
+		t.Fatalf("%d figures, %d rounds", len(figures), l.runs[0].Rounds)
+	}
+	if got := l.text(); !strings.Contains(got, " round 6/10 · accuracy ") || !strings.Contains(got, " · 250 ms/round · 1 s left") {
+		t.Errorf("at the start: %q", got)
+	}
+	h.Rounds = all
+	l.Round(h, 10)
+	l.Done(h, nil)
+	if got := l.text(); !strings.HasPrefix(got, "FedAvg  ✓ 10 rounds in 3.50 s (6 of them before) · accuracy ") {
+		t.Errorf("at the end: %q", got)
+	}
+}
+
+func TestPace(t *testing.T) {
+	for s, want := range map[float64]string{0.00123: "1.23 ms/round", 0.0124: "12.4 ms/round", 0.999: "999 ms/round", 1.5: "1.50 s/round", 200: "3 min 20 s/round"} {
+		if got := plain(perRound(s)); got != want {
+			t.Errorf("%v s: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// A study is shown before its first round is over; then its runs are counted, and the time left follows from them.
+func TestStudy(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	l.Plan(10, 4)
+	if m := out.of("line"); len(m) != 1 || m[0].text != "4 of 10 done, 4 stored" || m[0].final {
+		t.Fatalf("%+v", m)
+	}
+	one, two := with(0, 0.1), with(1, 0.1)
+	*out.clock = out.clock.Add(10 * time.Second)
+	l.Round(one, 4)
+	l.Round(two, 4)
+	*out.clock = out.clock.Add(10 * time.Second)
+	l.Done(one, nil)
+	if out.last("line").final || out.last("figure").final {
+		t.Error("the study goes on")
+	}
+	// One run and a quarter of another took 20 s: the remaining 4.75 take 76 s.
+	want := "5 of 10 done, 1 running, 4 stored, 76 s left\nFedAvg  █████░"
+	if s := l.text(); !strings.HasPrefix(s, want) || strings.Count(s, "\n") != 1 {
+		t.Errorf("%q, want %q", s, want)
+	}
+	l.Done(two, errors.New("out of memory"))
+	if s := l.text(); !strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") || !strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39") {
+		t.Errorf("%q", s)
+	}
+	for seed := range uint64(4) {
+		play(l, out.clock, with(2+seed, 0.1), time.Second, nil)
+	}
+	if m := out.last("line"); !m.final || !strings.HasPrefix(m.text, "9 of 10 done, 1 failed, 4 stored, in 24 s\n") {
+		t.Errorf("at the end: %+v", m)
+	}
+	figures := out.of("figure")
+	if i := slices.IndexFunc(figures, func(m message) bool { return m.final }); i != len(figures)-1 {
+		t.Errorf("figure %d of %d is final", i, len(figures))
+	}
+	if len(one.Rounds) != 1 || slices.ContainsFunc(l.runs, func(p *Run) bool { return len(p.History.Rounds) > 0 }) {
+		t.Error("rounds are kept, or taken from the caller")
+	}
+}
+
+// A run after a study does not belong to it.
+func TestAfterStudy(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	l.Plan(1, 0)
+	play(l, out.clock, with(0, 0.1), time.Second, nil)
+	play(l, out.clock, with(1, 0.1), time.Second, nil)
+	if s := l.text(); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
+		t.Errorf("%q", s)
+	}
+}
+
+// A stopped study still draws its final figure.
+func TestStudyStopped(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	l.Plan(10, 0)
+	a, b := with(0, 0.1), with(1, 0.1)
+	l.Round(a, 4)
+	l.Round(b, 4)
+	a.Stopped, b.Stopped = true, true
+	l.Done(a, nil)
+	if out.last("figure").final {
+		t.Error("a run goes on")
+	}
+	if l.Done(b, nil); !out.last("figure").final {
+		t.Error("no final figure")
+	}
+	if s := l.text(); s != "0 of 10 done, 2 stopped, in 0 s" {
+		t.Errorf("%q", s)
+	}
+	l, out, _ = fakeWatcher()
+	l.Plan(3, 3)
+	if m := out.of("line"); len(m) != 1 || m[0].text != "3 of 3 done, 3 stored, in 0 s" || !m[0].final {
+		t.Errorf("all stored: %+v", m)
+	}
+}
+
+// Outside a notebook the line counts runs too, and a failure has a line of its own.
+func TestStudyInTerminal(t *testing.T) {
+	l, out, log := fakeWatcher()
+	l.notebook, l.terminal = false, true
+	l.Plan(2, 1)
+	play(l, out.clock, with(0, 0.1), time.Second, nil)
+	if s := plain(log.String()); s != "\r\x1b[K1 of 2 done, 1 stored\r\x1b[K1 of 2 done, 1 running, 1 stored, 0 s left\r\x1b[K2 of 2 done, 1 stored, in 1 s\n" {
+		t.Errorf("%q", s)
+	}
+	l, _, log = fakeWatcher()
+	l.notebook = false
+	l.Plan(3, 0)
+	l.Done(with(0, 0.1), errors.New("out of memory"))
+	if s := plain(log.String()); !strings.Contains(s, "\nFedAvg  ✗ failed after round 1: out of memory") {
+		t.Errorf("%q", s)
 	}
 }

@@ -52,10 +52,7 @@ func (p *Run) advance(h *fedkit.History, of int, now time.Time) {
 		p.round = r.Round
 	}
 	n := len(h.Rounds)
-	own := h.Rounds[min(p.before+1, n):] // the first one compiles
-	if len(own) == 0 {
-		own = h.Rounds[max(0, n-1):]
-	}
+	own := h.Rounds[max(0, min(p.before+1, n-1)):] // the first one compiles
 	p.seconds, p.pace = took(h.Rounds), took(own)/float64(max(1, len(own)))
 }
 
@@ -69,11 +66,8 @@ func took(rounds []fedkit.Record) (s float64) {
 
 // end notes how the run ended, and drops its rounds: a study has many.
 func (p *Run) end(h *fedkit.History, err error, now time.Time) {
-	p.Follow(h)
-	p.Ended, p.err, p.last, p.seconds = true, err, now, took(h.Rounds)
-	if r := h.Last(); r != nil {
-		p.round = r.Round // also if a checkpoint had it
-	}
+	p.advance(h, p.Planned, now)
+	p.Ended, p.err = true, err
 	own := *p.History
 	own.Rounds = nil
 	p.History = &own
@@ -97,11 +91,9 @@ func (p *Run) state() string {
 
 // line is the progress in one line.
 func (p *Run) line(now time.Time) string {
-	var parts []string
+	parts := p.activity(now)
 	if p.Ended {
 		parts = append([]string{p.ending()}, p.scores()...)
-	} else {
-		parts = p.activity(now)
 	}
 	return text.Line(cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · "))
 }
@@ -137,11 +129,9 @@ func (p *Run) total() string {
 		seconds = p.earlier + p.last.Sub(p.start).Seconds()
 	}
 	s := fmt.Sprintf("%d rounds in %s", p.round, table.Seconds(seconds))
-	switch p.before {
-	case 0:
-	case p.Rounds:
+	if p.before > 0 && p.before == p.Rounds {
 		s += " (all of them before)"
-	default:
+	} else if p.before > 0 {
 		s += fmt.Sprintf(" (%d of them before)", p.before)
 	}
 	return s
