@@ -60,8 +60,8 @@ type form struct {
 	JSON bool `help:"Print JSON lines."`
 }
 
-// lines encodes values as JSON lines.
-func (c *console) lines() *json.Encoder { return json.NewEncoder(c.out) }
+// line prints a value as a line of JSON.
+func (c *console) line(value any) error { return json.NewEncoder(c.out).Encode(value) }
 
 // until returns a context that a signal cancels. A second one ends the program.
 func until(signals ...os.Signal) (ctx context.Context, release context.CancelFunc) {

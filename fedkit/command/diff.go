@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"fedkit.example/fedkit"
@@ -40,11 +39,12 @@ func (d *diffCommand) Run(c *console) error {
 	fields := &table.Table{Lines: [][]string{{"field", a.ID, b.ID}}, Left: []int{1, 2}}
 	data := [][]any{{"field", "a", "b"}}
 	for _, f := range study.Diff(a, b) {
-		if f.Values[0] == f.Values[1] {
-			f.Values = []string{f.Values[0], "other content of that name"}
+		was, is := f.Values[0], f.Values[1]
+		if was == is {
+			is = "other content of that name"
 		}
-		fields.Lines = append(fields.Lines, []string{text.Line(f.Path), text.Line(f.Values[0]), text.Line(f.Values[1])})
-		data = append(data, []any{f.Path, f.Values[0], f.Values[1]})
+		fields.Lines = append(fields.Lines, []string{text.Line(f.Path), text.Line(was), text.Line(is)})
+		data = append(data, []any{f.Path, was, is})
 	}
 	numbers, more, err := numbersOf(a, b) // none of a run that failed at once
 	if d.JSON {
@@ -82,14 +82,9 @@ func numbersOf(a, b *study.Run) (t *table.Table, data [][]any, err error) {
 		t.Lines = append(t.Lines, []string{of.Lines[0][i], of.Lines[1][i], of.Lines[2][i]})
 	}
 	for i := 1; i < len(of.Data[0]); i++ {
-		if x, y := of.Data[1][i], of.Data[2][i]; !isNaN(x) || !isNaN(y) { // intervals of one run
+		if x, y := of.Data[1][i], of.Data[2][i]; fmt.Sprint(x, y) != "NaN NaN" { // intervals of one run
 			data = append(data, []any{of.Data[0][i], x, y})
 		}
 	}
 	return t, data, nil
-}
-
-func isNaN(v any) bool {
-	f, is := v.(float64)
-	return is && math.IsNaN(f)
 }

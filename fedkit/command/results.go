@@ -45,25 +45,28 @@ func (s *store) runs(c *console) (study.Runs, error) {
 	for _, err := range damaged {
 		fmt.Fprintln(c.err, err)
 	}
-	var ids []string
+	ids := slices.Clone(s.Runs)
 	for _, which := range s.Runs {
-		key, value, isFilter := strings.Cut(which, "=")
-		if !isFilter {
-			ids = append(ids, which)
-			continue
-		}
-		if all = all.Where(key, value); len(all) == 0 {
-			return nil, fedkit.Invalid(key, value, "a label or an option of a run in "+s.Store)
+		if key, value, isFilter := strings.Cut(which, "="); isFilter {
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id == which })
+			if all = all.Where(key, value); len(all) == 0 {
+				return nil, fedkit.Invalid(key, value, "a label or an option of a run in "+s.Store)
+			}
 		}
 	}
 	for _, id := range ids {
-		if id == "" || !slices.ContainsFunc(all, func(r *study.Run) bool { return strings.HasPrefix(r.ID, id) }) {
+		if len(beginning(all, id)) == 0 || id == "" {
 			return nil, fedkit.Invalid("run", strconv.Quote(id), "the beginning of the id of a run in "+s.Store+": see fedkit results list")
 		}
 	}
 	return slices.DeleteFunc(all, func(r *study.Run) bool {
-		return ids != nil && !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(r.ID, id) })
+		return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(r.ID, id) })
 	}), nil
+}
+
+// beginning returns the runs whose ids have this beginning.
+func beginning(runs study.Runs, id string) study.Runs {
+	return slices.DeleteFunc(slices.Clone(runs), func(r *study.Run) bool { return !strings.HasPrefix(r.ID, id) })
 }
 
 type listCommand struct{ store }
@@ -90,15 +93,11 @@ func printList(c *console, runs study.Runs) error {
 		if r.R2 != nil {
 			score = "R² " + history.R2.Write(float64(*r.R2))
 		}
+		why, _, _ := strings.Cut(r.Error, "\n")
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.1f\t%s\t%s\n", r.ID, text.Line(r.String()), r.About.Seed, r.Rounds, score, r.Seconds,
-			r.Finished.Local().Format(time.DateTime), text.Line(firstLine(r.Error)))
+			r.Finished.Local().Format(time.DateTime), text.Line(why))
 	}
 	return w.Flush()
-}
-
-func firstLine(words string) string {
-	words, _, _ = strings.Cut(words, "\n")
-	return words
 }
 
 // result is a stored run in one line of JSON.
@@ -124,13 +123,11 @@ type result struct {
 }
 
 // printLines prints runs in JSON lines.
-func printLines(c *console, runs study.Runs) error {
+func printLines(c *console, runs study.Runs) (err error) {
 	for _, r := range runs {
-		if err := c.lines().Encode(resultOf(r)); err != nil {
-			return err
-		}
+		err = errors.Join(err, c.line(resultOf(r)))
 	}
-	return nil
+	return err
 }
 
 func resultOf(r *study.Run) result {
@@ -147,7 +144,7 @@ func labelsOf(labels []study.Label) map[string]string {
 }
 
 // printTable prints the lines of a table, whose first one names the columns, in JSON lines.
-func printTable(c *console, data [][]any) error {
+func printTable(c *console, data [][]any) (err error) {
 	for _, line := range data[1:] {
 		cells := map[string]any{}
 		for i, v := range line {
@@ -156,11 +153,9 @@ func printTable(c *console, data [][]any) error {
 			}
 			cells[fmt.Sprint(data[0][i])] = v
 		}
-		if err := c.lines().Encode(cells); err != nil {
-			return err
-		}
+		err = errors.Join(err, c.line(cells))
 	}
-	return nil
+	return err
 }
 
 type showCommand struct{ store }
@@ -168,9 +163,9 @@ type showCommand struct{ store }
 // printJSON prints a run, and its rounds with its id.
 func (s *showCommand) printJSON(c *console, r *study.Run) error {
 	h, err := r.Light()
-	err = errors.Join(c.lines().Encode(resultOf(r)), err)
+	err = errors.Join(c.line(resultOf(r)), err)
 	for i := 0; h != nil && i < len(h.Rounds); i++ {
-		err = errors.Join(err, c.lines().Encode(struct {
+		err = errors.Join(err, c.line(struct {
 			ID string `json:"id"`
 			line
 		}{r.ID, lineOf(&h.Rounds[i])}))
@@ -212,7 +207,7 @@ func (k *checkCommand) Run(c *console) error {
 			if wrong != nil {
 				says["error"] = wrong.Error()
 			}
-			err = errors.Join(err, c.lines().Encode(says))
+			err = errors.Join(err, c.line(says))
 		}
 	}
 	if err == nil && !k.JSON {
@@ -228,10 +223,10 @@ type removeCommand struct {
 
 // confirm asks whether the runs are to be removed. Where nobody can be asked, it takes --yes.
 func (r *removeCommand) confirm(c *console, runs study.Runs) error {
-	if r.Yes {
+	switch {
+	case r.Yes:
 		return nil
-	}
-	if !c.asks {
+	case !c.asks:
 		return fedkit.Invalid("--yes", "nothing", "given where there is no terminal to ask on: runs that are removed cannot be brought back")
 	}
 	fmt.Fprintf(c.err, "Remove %d runs, %.1f MB, from %s? [y/N] ", len(runs), float64(runs.Size())/1e6, r.Store)
@@ -255,13 +250,7 @@ func (r *removeCommand) Run(c *console) error {
 		return err
 	}
 	for _, which := range r.Runs {
-		n := 0
-		for _, run := range runs {
-			if strings.HasPrefix(run.ID, which) {
-				n++
-			}
-		}
-		if n > 1 {
+		if n := len(beginning(runs, which)); n > 1 {
 			return fedkit.Invalid("run", which, fmt.Sprintf("the beginning of one id; %d begin with it", n))
 		}
 	}
@@ -269,14 +258,13 @@ func (r *removeCommand) Run(c *console) error {
 		return err
 	}
 	for _, run := range runs {
-		switch failed := (study.Runs{run}).Remove(); {
-		case failed != nil:
-			err = errors.Join(err, failed)
-		case r.JSON:
-			err = errors.Join(err, c.lines().Encode(map[string]string{"removed": run.ID}))
-		default:
+		failed := (study.Runs{run}).Remove()
+		if failed == nil && r.JSON {
+			failed = c.line(map[string]string{"removed": run.ID})
+		} else if failed == nil {
 			fmt.Fprintln(c.out, run.ID)
 		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }
@@ -310,11 +298,7 @@ func (t *tableCommand) Run(c *console) error {
 
 // runsIn returns the runs of a folder or of an extract, and says which entries of a folder are damaged.
 func runsIn(path string) (runs study.Runs, damaged []error, err error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case info.IsDir():
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		runs, damaged = study.List(path)
 		return runs, damaged, nil
 	}

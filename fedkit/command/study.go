@@ -85,9 +85,11 @@ func (s *selection) plan(c *console, all named) (whole, some study.Plan, err err
 		return nil, nil, err
 	}
 	whole = of.Plan()
-	if p, err := preset.ByName(of.Name); err == nil {
-		fmt.Fprintln(c.err, p)
-		s.Store = cmp.Or(s.Store, "runs")
+	for _, p := range preset.All() {
+		if p.Name == of.Name {
+			fmt.Fprintln(c.err, p)
+			s.Store = cmp.Or(s.Store, "runs")
+		}
 	}
 	if info, err := os.Stat("notebooks"); s.Store == "" && err == nil && info.IsDir() {
 		s.Store, s.Extract = filepath.Join("notebooks", "runs", of.Name), cmp.Or(s.Extract, filepath.Join("notebooks", of.Name+".runs"))
@@ -240,9 +242,9 @@ func (s *statusCommand) Run(c *console, all named) error {
 	if s.JSON {
 		return s.printJSON(c, plan, found, running)
 	}
-	failed, again := 0, 0
-	for _, r := range found.Runs.Failed() {
-		if failed++; r.Retry {
+	failed, again := len(found.Runs.Failed()), 0
+	for _, r := range found.Runs {
+		if r.Retry {
 			again++
 		}
 	}
@@ -291,10 +293,10 @@ func (s *statusCommand) printJSON(c *console, plan study.Plan, found *study.Foun
 				l.State, l.Why = "failed", r.Error
 			}
 		}
-		err = errors.Join(err, c.lines().Encode(l))
+		err = errors.Join(err, c.line(l))
 	}
 	for _, r := range running {
-		err = errors.Join(err, c.lines().Encode(r))
+		err = errors.Join(err, c.line(r))
 	}
 	return err
 }

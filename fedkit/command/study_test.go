@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -214,5 +216,25 @@ func TestStudyIsTerminated(t *testing.T) {
 	locks := must.M1(os.ReadDir(filepath.Join(dir, "runs", ".locks")))
 	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") || len(locks) > 0 {
 		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)
+	}
+}
+
+// A run is followed until it is over, here at once. The exit status says how it ended.
+func TestFollow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	if status, _, log := do("follow", path); status != refused || !strings.HasPrefix(log, "fedkit: invalid: file = "+path+": must be one that a run writes: ") {
+		t.Error(status, log)
+	}
+	h := &fedkit.History{Name: "FedAvg", Rounds: []fedkit.Record{{Round: 1}, {Round: 2}}}
+	for _, want := range []int{done, stopped} {
+		h.Stopped = want == stopped
+		expect.OK(t, h.Save(path))
+		if status, out, _ := do("follow", path, "--json"); status != want || strings.Count(out, "\n") != 2 || !strings.HasPrefix(out, `{"round":1,`) {
+			t.Error(status, out)
+		}
+		status, out, _ := do("follow", path)
+		if status != want || out != "" {
+			t.Errorf("status %d, want %d; printed %q", status, want, out)
+		}
 	}
 }

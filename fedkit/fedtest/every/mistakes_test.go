@@ -88,7 +88,7 @@ var functions = []any{
 	plot.ClientAccuracy, plot.ClusterDistances, plot.Clusters, plot.Dendrogram, plot.Dots, plot.Facets, plot.Follow,
 	plot.Forest, plot.Gantt, plot.Grid, plot.Heat, plot.Labels, plot.Live, plot.Over,
 	plot.PCA, plot.Participants, plot.Ranks, plot.Samples, plot.Show, plot.Similarities, plot.Sizes, plot.Staleness,
-	preset.ByName, progress.Follow, progress.New, progress.Read, selection.PerCluster, sim.Edge, sim.ReadTrace, stats.CriticalDifference,
+	progress.Follow, progress.New, progress.Read, selection.PerCluster, sim.Edge, sim.ReadTrace, stats.CriticalDifference,
 	stats.Friedman, stats.HodgesLehmann, stats.Holm, stats.Interval, stats.IntervalAt, stats.PairedT, stats.Ranks, stats.Wilcoxon,
 	strategy.AdaptiveMu, strategy.Share, strategy.Weights, study.Computing, study.Diff, study.Full, study.List, study.New, study.Of, study.Open, table.Bytes,
 	table.Make, table.Minus, table.NoBreak, table.Percent, table.Seconds, table.Short, weights.Features,
