@@ -288,12 +288,12 @@ func (f *Found) String() string {
 			lines = append(lines, "damaged: "+err.Error())
 		}
 	}
-	for _, r := range f.Runs {
-		seconds += r.Seconds
-	}
 	if f.command != "" && len(f.Runs) == 0 {
 		lines = append(lines, "this command computes them:\n"+f.command)
 	} else if f.command != "" {
+		for _, r := range f.Runs {
+			seconds += r.Seconds
+		}
 		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(seconds), f.command))
 	}
 	return strings.Join(lines, "\n")
@@ -301,12 +301,17 @@ func (f *Found) String() string {
 
 // computed says when, on which processors and from which commits the runs were computed.
 func (f *Found) computed() string {
-	latest := slices.MaxFunc(f.Runs, func(a, b *Run) int { return a.Finished.Compare(b.Finished) })
-	words := latest.Finished.Format(time.DateOnly)
-	if on := different(f.Runs, func(r *Run) string { return r.About.Hardware }); on != nil {
+	runs, latest := slices.DeleteFunc(slices.Clone(f.Runs), func(r *Run) bool { return r == nil || r.About == nil }), time.Time{}
+	for _, r := range runs {
+		if r.Finished.After(latest) {
+			latest = r.Finished
+		}
+	}
+	words := latest.Format(time.DateOnly)
+	if on := different(runs, func(r *Run) string { return r.About.Hardware }); on != nil {
 		words += ", on " + first3(on, "; ")
 	}
-	if commits := different(f.Runs, func(r *Run) string { return r.Commit }); commits != nil {
+	if commits := different(runs, func(r *Run) string { return r.Commit }); commits != nil {
 		words += ", commit " + first3(commits, "; ")
 	}
 	return words
