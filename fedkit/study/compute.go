@@ -216,9 +216,10 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	if err := checkpoint.Own(o.Checkpoint); err != nil {
 		return nil, err
 	}
-	_, missing := os.Stat(o.Checkpoint)
+	_, none := os.Stat(o.Checkpoint)
 	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
-	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 || errors.Is(err, history.ErrNewer) {
+	damaged := err != nil && none == nil && ctx.Err() == nil && h != nil && len(h.Rounds) == 0 && !errors.Is(err, history.ErrNewer)
+	if !damaged {
 		return h, err
 	}
 	s.sayf("%s begins anew: %v\n", p.Run, err)
@@ -241,10 +242,8 @@ func (p *plan) room() error {
 
 // clear removes leftovers of killed writes, and the stored files of a run that is recomputed, except its checkpoint.
 func (p *plan) clear() {
-	left := append(files(p.Path("."), "."), files(filepath.Join(p.dir, tableFolder), "."+p.ID)...)
-	for _, path := range append(left, p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.Path(tableFile)) {
-		_ = os.Remove(path)
-	}
+	remove(slices.Concat(files(p.Path("."), "."), files(filepath.Join(p.dir, tableFolder), "."+p.ID),
+		[]string{p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.Path(tableFile)}))
 	p.Rounds, p.Accuracy, p.R2, p.Models, p.files, p.About.Early = 0, fedkit.Float(math.NaN()), nil, false, nil, ""
 }
 
@@ -279,8 +278,8 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 			return err
 		}
 	}
-	for _, q := range s.plans { // of the same run
-		if q.Key == p.Key {
+	for _, q := range s.plans {
+		if q.first == p {
 			p.From = append(p.From, p.newIn(q.From)...)
 		}
 	}
@@ -328,9 +327,11 @@ func findLonger(missing []*plan) {
 	}
 }
 
-func (r *Run) removeCheckpoint() {
-	for _, path := range files(r.Path("."), checkpointFile) {
-		_ = os.Remove(path)
+func (r *Run) removeCheckpoint() { remove(files(r.Path("."), checkpointFile)) }
+
+func remove(paths []string) {
+	for _, path := range paths {
+		_ = os.Remove(path) // it may not be there
 	}
 }
 
@@ -368,7 +369,7 @@ func (s *Study) watcher(missing []*plan) fedkit.Watcher {
 		w = progress.Line()
 	}
 	if p, ok := w.(PlanWatcher); ok {
-		all := len(distinct(s.plans))
+		all := len(s.distinct())
 		p.Plan(all, all-len(missing))
 	}
 	return w

@@ -51,18 +51,21 @@ type digest struct {
 }
 
 // record stores the digest of a file that was written.
-func (r *Run) record(file string) error {
-	f, err := os.Open(r.Path(file))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	d, err := digestOf(f)
+func (r *Run) record(file string) (err error) {
 	if r.files == nil {
 		r.files = map[string]digest{}
 	}
-	r.files[file] = d
+	r.files[file], err = digestIn(r.Path(file))
 	return err
+}
+
+func digestIn(path string) (d digest, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return d, err
+	}
+	defer f.Close()
+	return digestOf(f)
 }
 
 func digestOf(f io.Reader) (d digest, err error) {

@@ -25,11 +25,8 @@ func (d digests) of(path string) string {
 		return sum
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		if f, err := os.Open(path); err == nil {
-			if is, err := digestOf(f); err == nil {
-				sum = is.SHA256[:16]
-			}
-			_ = f.Close() // it was only read
+		if is, err := digestIn(path); err == nil {
+			sum = is.SHA256[:16]
 		}
 	}
 	d[path] = sum

@@ -16,7 +16,7 @@ import (
 // say reports what is stored, what is to run, and why, "23 stored, 2 to run: Local.LR: 0.03, was 0.1", what is damaged, and what other code
 // computed.
 func (s *Study) say(missing []*plan) {
-	stored := len(distinct(s.plans)) - len(missing)
+	stored := len(s.distinct()) - len(missing)
 	line := fmt.Sprintf("%d stored, %d to run", stored, len(missing))
 	if reasons := s.reasons(missing); reasons != "" {
 		line += ": " + reasons
@@ -31,7 +31,7 @@ func (s *Study) say(missing []*plan) {
 		}
 	}
 	now, others := "", map[string]int{}
-	for _, p := range distinct(s.plans) {
+	for _, p := range s.distinct() {
 		if p.stored && p.code != p.About.Code {
 			now = p.code
 			others[p.About.Code]++

@@ -44,6 +44,7 @@ type plan struct {
 	strategy fedkit.Strategy
 	opts     fedkit.Options
 	given    bool  // it has a name or labels of its own
+	first    *plan // of those that are the same run; nil if it is that
 	longer   *plan // the next one that is the same for more rounds
 	lock     *lock // while it is computed
 
@@ -76,6 +77,9 @@ func (s *Study) add(from any, fed *fedkit.Federation, strategy fedkit.Strategy, 
 	}
 	if err == nil && from != nil {
 		p.From = []*config.Config{config.Of(from)}
+	}
+	if i := slices.IndexFunc(s.plans, func(q *plan) bool { return q != nil && err == nil && q.Key == p.Key }); i >= 0 {
+		p.first = s.plans[i]
 	}
 	s.plans = append(s.plans, p)
 }
@@ -152,7 +156,7 @@ func (s *Study) run(ctx context.Context, compute func(context.Context, []*plan) 
 	if err := s.readStored(); err != nil {
 		return nil, err
 	}
-	missing := slices.DeleteFunc(distinct(s.plans), func(p *plan) bool { return p.stored })
+	missing := slices.DeleteFunc(s.distinct(), func(p *plan) bool { return p.stored })
 	for _, p := range missing {
 		if err := p.changed(); err != nil {
 			return nil, err
@@ -213,15 +217,8 @@ func (p *plan) changed() error {
 }
 
 // distinct returns one plan per run.
-func distinct(plans []*plan) (all []*plan) {
-	seen := map[string]bool{}
-	for _, p := range plans {
-		if !seen[p.Key] {
-			all = append(all, p)
-		}
-		seen[p.Key] = true
-	}
-	return all
+func (s *Study) distinct() []*plan {
+	return slices.DeleteFunc(slices.Clone(s.plans), func(p *plan) bool { return p.first != nil })
 }
 
 // readStored loads what is stored, and mends it.
@@ -281,13 +278,10 @@ func (p *plan) take(r *Run) {
 
 // results are the runs that are stored now.
 func (s *Study) results() (runs Runs) {
-	byKey := map[string]*plan{}
 	for _, p := range s.plans {
-		if q := byKey[p.Key]; q == nil {
-			byKey[p.Key] = p
-		} else if q != p && q.stored {
+		if p.first != nil && p.first.stored {
 			p.stored = true
-			p.take(q.Run)
+			p.take(p.first.Run)
 		}
 		if p.stored {
 			runs = append(runs, p.Run)

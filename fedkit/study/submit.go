@@ -73,7 +73,7 @@ func (s *Study) submit(ctx context.Context, command string, missing []*plan) err
 // note is the path of a file about what was submitted for the runs of the study.
 func (s *Study) note() string {
 	var keys []string
-	for _, p := range distinct(s.plans) {
+	for _, p := range s.distinct() {
 		keys = append(keys, p.Key)
 	}
 	slices.Sort(keys)

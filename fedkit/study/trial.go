@@ -91,17 +91,11 @@ func (p Plan) Seeds(spec string) (some Plan, err error) {
 		}
 		ranges = append(ranges, [2]uint64{from, to})
 	}
-	var there []string
-	for _, t := range p.given() {
-		seed := t.Options.Seed
-		if s := fmt.Sprint(seed); !slices.Contains(there, s) {
-			there = append(there, s)
-		}
-		if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= seed && seed <= r[1] }) {
-			some = append(some, t)
-		}
-	}
-	if some == nil {
+	some = slices.DeleteFunc(p.given(), func(t *Trial) bool {
+		return !slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= t.Options.Seed && t.Options.Seed <= r[1] })
+	})
+	if len(some) == 0 {
+		there := different(p.given(), func(t *Trial) string { return fmt.Sprint(t.Options.Seed) })
 		return nil, fedkit.Invalid("seeds", strconv.Quote(spec), "some of those of the study: "+first3(there, ", "))
 	}
 	return some, nil
