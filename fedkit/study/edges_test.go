@@ -13,35 +13,9 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
-	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 	"github.com/janpfeifer/must"
 )
-
-// holds wraps a strategy, without Unwrap.
-type holds struct{ Inner *strategy.FedAvg }
-
-func (h *holds) Start(r *fedkit.Round) error          { return h.Inner.Start(r) }
-func (h *holds) Round(r *fedkit.Round) error          { return h.Inner.Round(r) }
-func (h *holds) Serve(r *fedkit.Round) fedkit.Serving { return h.Inner.Serve(r) }
-
-// Concurrent runs share no State, however a strategy wraps another.
-func TestStrategiesHeldByOthers(t *testing.T) {
-	fed, held := digits(t), &holds{avg(0.1)}
-	if c, err := fedkit.Clone(held); err != nil || c.(*holds).Inner == held.Inner || c.(*holds).Inner.Local.LR != 0.1 {
-		t.Fatal(c, err)
-	}
-	st := study.New(t.TempDir())
-	st.Parallel = 3
-	three(st, fed, held, 3)
-	runs, _ := run(t, st)
-	for seed, h := range runs.Histories() {
-		alone := must.M1(fedkit.Run(ctx, fed, &holds{avg(0.1)}, fedkit.Options{Rounds: 3, Seed: uint64(seed)}))
-		if got, want := withoutTimes(h), withoutTimes(alone); got != want {
-			t.Errorf("seed %d:\n%s\nwant\n%s", seed, got, want)
-		}
-	}
-}
 
 // firstRound runs a study of a run of three rounds, and returns the first that is computed.
 func firstRound(t *testing.T, st *study.Study) int {

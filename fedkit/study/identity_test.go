@@ -2,7 +2,6 @@ package study_test
 
 import (
 	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -278,27 +277,21 @@ func TestWhatCannotBeInTheKey(t *testing.T) {
 	vary()
 	k := 0.5
 	fed := digits(t)
-	for name, p := range map[string]struct {
+	for _, p := range []struct {
 		fed   *fedkit.Federation
 		s     fedkit.Strategy
 		words string
 	}{
-		"captured":    {fed.Intercept(named{"half", func() float64 { return k }}), avg(0.1), "Interceptors[0].By = a function that captures k, whose value cannot be seen: must be a method of a type that has it in a field"},
-		"a variable":  {fed.Intercept(named{"half", varied}), avg(0.1), "Interceptors[0].By = code that uses variable factor, which vary sets, which cannot be seen: must be made of constants, and of fields"},
-		"closure":     {fed, &scaled{*avg(0.1), by{of: func() float64 { return k }}}, "by.of = a function without a name: must be one that is declared with func at the top level"},
-		"channel":     {fed, &scaled{*avg(0.1), by{held: make(chan int)}}, "by.held = chan int(chan): must be what a configuration can tell from others, or in a field that is tagged"},
-		"interceptor": {fed.Intercept(shift{by{of: func() float64 { return k }}}), avg(0.1), "interceptors[0].by.of = a function without a name"},
+		{fed.Intercept(named{"half", func() float64 { return k }}), avg(0.1), "Interceptors[0].By = a function that captures k, whose value cannot be seen: must be a method of a type that has it in a field"},
+		{fed.Intercept(named{"half", varied}), avg(0.1), "Interceptors[0].By = code that uses variable factor, which vary sets, which cannot be seen: must be made of constants, and of fields"},
+		{fed, &scaled{*avg(0.1), by{of: func() float64 { return k }}}, "by.of = a function without a name: must be one that is declared with func at the top level"},
+		{fed, &scaled{*avg(0.1), by{held: make(chan int)}}, "by.held = chan int(chan): must be what a configuration can tell from others, or in a field that is tagged"},
+		{fed.Intercept(shift{by{of: func() float64 { return k }}}), avg(0.1), "interceptors[0].by.of = a function without a name"},
 	} {
-		st := study.New(t.TempDir())
-		st.Watch, st.Log = &counter{}, io.Discard
+		st := quiet(t)
 		st.Add(p.fed, p.s, fedkit.Options{Rounds: 1})
-		if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), p.words) {
-			t.Errorf("%s: %v, want %s", name, err, p.words)
-		}
-		_, err := fedkit.Run(ctx, p.fed, p.s, fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "c")})
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), p.words) {
-			t.Errorf("%s, checkpoint: %v, want %s", name, err, p.words)
-		}
+		expect.Invalid(t, p.words)(st.Run(ctx))
+		expect.Invalid(t, p.words)(fedkit.Run(ctx, p.fed, p.s, fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "c")}))
 	}
 }
 
@@ -334,8 +327,7 @@ func TestChangedAfterAdd(t *testing.T) {
 			})
 			expect.OK(t, err)
 		}
-		st := study.New(t.TempDir())
-		st.Watch, st.Log = &counter{}, io.Discard
+		st := quiet(t)
 		st.Add(fed, &strategy.FedOpt{Server: adam}, fedkit.Options{Rounds: 1})
 		c.change(fed)
 		runs, err := st.Run(ctx)

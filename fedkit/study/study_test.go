@@ -64,6 +64,13 @@ func three(st *study.Study, fed *fedkit.Federation, s fedkit.Strategy, rounds in
 	}
 }
 
+// quiet is a study in a folder of its own, which shows nothing.
+func quiet(t testing.TB) *study.Study {
+	st := study.New(filepath.Join(t.TempDir(), "runs"))
+	st.Watch, st.Log = &counter{}, io.Discard
+	return st
+}
+
 // run runs a study, and returns what it printed.
 func run(t testing.TB, st *study.Study) (study.Runs, string) {
 	t.Helper()
@@ -193,10 +200,20 @@ func (c *counter) Done(h *fedkit.History, err error) {
 	}
 }
 
-// A stored run equals the run alone, whatever runs concurrently.
+// holds wraps a strategy, without Unwrap.
+type holds struct{ Inner *strategy.FedAvg }
+
+func (h *holds) Start(r *fedkit.Round) error          { return h.Inner.Start(r) }
+func (h *holds) Round(r *fedkit.Round) error          { return h.Inner.Round(r) }
+func (h *holds) Serve(r *fedkit.Round) fedkit.Serving { return h.Inner.Serve(r) }
+
+// A stored run equals the run alone, whatever runs concurrently, and however a strategy wraps another.
 func TestStoredRunsAreRuns(t *testing.T) {
 	fed := digits(t)
-	strategies := []fedkit.Strategy{avg(0.1), &strategy.SCAFFOLD{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, &strategy.IFCA{K: 2, Fraction: 0.5}}
+	strategies := []fedkit.Strategy{avg(0.1), &strategy.SCAFFOLD{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, &strategy.IFCA{K: 2, Fraction: 0.5}, &holds{avg(0.1)}}
+	if c, err := fedkit.Clone(strategies[3]); err != nil || c.(*holds).Inner == strategies[3].(*holds).Inner || c.(*holds).Inner.Local.LR != 0.1 {
+		t.Error(c, err)
+	}
 	var stored [2][]string
 	for i, parallel := range []int{1, 4} {
 		st := study.New(t.TempDir())
@@ -225,53 +242,46 @@ func TestStoredRunsAreRuns(t *testing.T) {
 
 // What is part of the key, and what is not.
 func TestWhatIdentifiesARun(t *testing.T) {
-	fed := digits(t)
-	add := func(f *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *study.Study {
-		st := study.New(t.TempDir())
-		st.Add(f, s, o)
-		return st
-	}
-	other := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 2}, model.MLP(8)))(t)
-	wider, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
+	fed, st := digits(t), study.New(t.TempDir())
+	wider := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.MLP(9)(d)
 		if err == nil {
 			task.Name = fed.Task.Name
 		}
 		return task, err
-	})
-	expect.OK(t, err)
-	attacked := func(scale float64) *fedkit.Federation {
-		f := must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: scale}, 1))
-		return f
+	}))
+	attacked := func(scale float64, seed uint64) *fedkit.Federation {
+		return must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: scale}, seed))
 	}
-	held := func(n int, seed uint64) *fedkit.Federation { return must.M1(fed.HoldOut(n, seed)) }
 	timed := func(s float64) *fedkit.Federation {
 		return must.M1(fed.WithDevices(sim.Devices{PerExample: sim.Constant(s)}))
 	}
-	drawn := func(seed uint64) *fedkit.Federation {
-		return must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: 2}, seed))
-	}
-	o := fedkit.Options{Rounds: 1, Seed: 1}
-	ids := map[string]int{}
-	for i, st := range []*study.Study{
-		add(fed, avg(0.1), o), add(fed, avg(0.2), o), add(fed, &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}, Aggregator: aggregate.Median{}}, o),
-		add(fed, &strategy.FedMedian{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o),
-		add(other, avg(0.1), o), add(wider, avg(0.1), o), add(attacked(2), avg(0.1), o), add(attacked(3), avg(0.1), o),
-		add(drawn(2), avg(0.1), o), add(held(2, 1), avg(0.1), o), add(held(2, 2), avg(0.1), o), add(timed(1), avg(0.1), o), add(timed(2), avg(0.1), o),
-		add(fed, avg(0.1), fedkit.Options{Rounds: 2, Seed: 1}), add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 2}),
-		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, NotFinite: fedkit.Skip}),
-		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("examples", examples)}}),
-		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("n", examples)}}),
+	o, local := fedkit.Options{Rounds: 1, Seed: 1}, fedkit.Local{Batch: 16, LR: 0.1}
+	for _, f := range []*fedkit.Federation{
+		fed, must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 2}, model.MLP(8))), wider, attacked(2, 1), attacked(3, 1), attacked(2, 2),
+		must.M1(fed.HoldOut(2, 1)), must.M1(fed.HoldOut(2, 2)), timed(1), timed(2),
 	} {
-		runs, _ := run(t, st)
-		if j, dup := ids[runs[0].Key]; dup {
-			t.Errorf("runs %d and %d have one key", j, i)
-		}
-		ids[runs[0].Key] = i
+		st.Add(f, avg(0.1), o)
 	}
-	for _, same := range []fedkit.Options{{Rounds: 1, Seed: 1, EvalEvery: 1}, {Rounds: 1, Seed: 1, Concurrency: 2}, {Rounds: 1, Seed: 1, Name: "name"}} {
-		if runs, _ := run(t, add(fed, avg(0.1), same)); ids[runs[0].Key] != 0 {
-			t.Errorf("%+v makes another run", same)
+	for _, s := range []fedkit.Strategy{
+		avg(0.2), &strategy.FedAvg{Fraction: 0.5, Local: local, Aggregator: aggregate.Median{}}, &strategy.FedMedian{Fraction: 0.5, Local: local},
+	} {
+		st.Add(fed, s, o)
+	}
+	for _, o := range []fedkit.Options{
+		{Rounds: 2, Seed: 1}, {Rounds: 1, Seed: 2}, {Rounds: 1, Seed: 1, NotFinite: fedkit.Skip},
+		{Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("examples", examples)}}, {Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("n", examples)}},
+		{Rounds: 1, Seed: 1, EvalEvery: 1}, {Rounds: 1, Seed: 1, Concurrency: 2}, {Rounds: 1, Seed: 1, Name: "name"}, // the last three are not
+	} {
+		st.Add(fed, avg(0.1), o)
+	}
+	runs, _ := run(t, st)
+	ids := map[string]int{}
+	for i, r := range runs {
+		if first, known := ids[r.Key]; known != (i >= len(runs)-3) || first != 0 {
+			t.Errorf("runs %d and %d: one key: %v", first, i, known)
+		} else if !known {
+			ids[r.Key] = i
 		}
 	}
 }
@@ -328,8 +338,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	st = study.New(filepath.Join(dir, "canceled"))
-	st.Watch, st.Log = &counter{}, io.Discard
+	st = quiet(t)
 	st.Add(fed, avg(0.1), o)
 	if runs, err := st.Run(canceled); !errors.Is(err, context.Canceled) || len(runs) != 0 {
 		t.Error(runs, err)
