@@ -4,19 +4,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/export"
 	"fedkit.example/fedkit/fedtest/expect"
@@ -100,66 +99,49 @@ func ExampleTable() {
 	// <nil>
 }
 
-// Every number is there once; what a history's file leaves out is left out too, unless it is needed.
+// What the rows of a table have, each number once: what a history's file leaves out is left out too, unless it is needed. Bytes on links
+// other than the server's, and times of the simulated clock, are rows of runs that have them.
 func TestRows(t *testing.T) {
-	var got []string
-	for _, r := range rows(t, "a", made()) {
-		if r[0] == "2" {
-			got = append(got, strings.Join(r[1:], " "))
+	for _, c := range []struct {
+		of   *history.History
+		keep func(r []string) bool
+		want []string
+	}{
+		{made(), func(r []string) bool { return r[0] == "2" }, []string{
+			"2 -1 seconds 0.125", "2 -1 eval_seconds 1", "2 -1 bytes_down 0", "2 -1 bytes_up 0",
+			"2 -1 global_loss 0.5", "2 -1 global_accuracy 0.75", "2 -1 global_examples 8", "2 -1 global_macro F1 0.625", "2 -1 note_ρ NaN",
+			"2 -1 mean_loss +Inf", "2 -1 mean_accuracy 0.25", "2 -1 mean_examples 4", "2 -1 spread_mean 0.5", "2 -1 spread_worst 0",
+			"2 -1 spread_min 0", "2 -1 spread_q1 0.25", "2 -1 spread_median 0.5", "2 -1 spread_q3 0.75", "2 -1 spread_max 1",
+			"2 0 train_examples 7", "2 0 train_steps 2", "2 0 train_loss 1", "2 0 train_drift 0", "2 0 train_lr 0", "2 0 train_skipped 1",
+			"2 0 test_loss 1", "2 0 test_accuracy 1", "2 0 test_examples 1", "2 1 test_loss +Inf", "2 1 test_accuracy 0", "2 1 test_examples 3",
+			"2 0 cluster 0", "2 1 cluster 1",
+		}},
+		{made(), ofClock, nil},
+		{&history.History{Rounds: []history.Record{{Round: 1, Links: map[string]history.Float{"edge_to_cloud": 8, "client_to_edge": 40}}}},
+			func(r []string) bool { return strings.Contains(r[2], "_to_") }, []string{"1 -1 bytes_client_to_edge 40", "1 -1 bytes_edge_to_cloud 8"}},
+		{&history.History{Clients: 3, Rounds: []history.Record{
+			{Round: 1, Clock: 7.5, Results: []history.ClientResult{{Client: 1, Received: 1, Finished: 4, Arrived: 6, Staleness: 2}}},
+			{Round: 2, Clock: 9, Absences: []history.Absence{{Client: 2, Begin: 7.5, End: 8, DroppedOut: true}, {Client: 0, Begin: 7.5, End: 30}}},
+		}}, ofClock, []string{
+			"1 -1 clock 7.5", "1 1 train_staleness 2", "1 1 train_received 1", "1 1 train_finished 4", "1 1 train_arrived 6", "2 -1 clock 9",
+			"2 2 missed_begin 7.5", "2 2 missed_end 8", "2 2 missed_lost 1", "2 0 missed_begin 7.5", "2 0 missed_end 30", "2 0 missed_lost 0",
+		}},
+	} {
+		var got []string
+		for _, r := range rows(t, "a", c.of) {
+			if c.keep(r) {
+				got = append(got, strings.Join(r, " "))
+			}
 		}
-	}
-	want := []string{
-		"-1 seconds 0.125", "-1 eval_seconds 1", "-1 bytes_down 0", "-1 bytes_up 0",
-		"-1 global_loss 0.5", "-1 global_accuracy 0.75", "-1 global_examples 8", "-1 global_macro F1 0.625", "-1 note_ρ NaN",
-		"-1 mean_loss +Inf", "-1 mean_accuracy 0.25", "-1 mean_examples 4",
-		"-1 spread_mean 0.5", "-1 spread_worst 0", "-1 spread_min 0", "-1 spread_q1 0.25", "-1 spread_median 0.5", "-1 spread_q3 0.75", "-1 spread_max 1",
-		"0 train_examples 7", "0 train_steps 2", "0 train_loss 1", "0 train_drift 0", "0 train_lr 0", "0 train_skipped 1",
-		"0 test_loss 1", "0 test_accuracy 1", "0 test_examples 1", "1 test_loss +Inf", "1 test_accuracy 0", "1 test_examples 3",
-		"0 cluster 0", "1 cluster 1",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant %q", got, want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q\nwant %q", got, c.want)
+		}
 	}
 }
 
-// Bytes on links other than the server's are rows of runs that have them.
-func TestRowsOfLinks(t *testing.T) {
-	h := &history.History{Rounds: []history.Record{{Round: 1, Links: map[string]history.Float{"edge_to_cloud": 8, "client_to_edge": 40}}}}
-	var got []string
-	for _, r := range rows(t, "a", h) {
-		if strings.Contains(r[2], "_to_") {
-			got = append(got, strings.Join(r[1:], " "))
-		}
-	}
-	if want := []string{"-1 bytes_client_to_edge 40", "-1 bytes_edge_to_cloud 8"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// Times of the simulated clock are rows of runs that have one.
-func TestRowsOfAClock(t *testing.T) {
-	h := &history.History{Clients: 3, Rounds: []history.Record{
-		{Round: 1, Clock: 7.5, Results: []history.ClientResult{{Client: 1, Received: 1, Finished: 4, Arrived: 6, Staleness: 2}}},
-		{Round: 2, Clock: 9, Absences: []history.Absence{{Client: 2, Begin: 7.5, End: 8, DroppedOut: true}, {Client: 0, Begin: 7.5, End: 30}}},
-	}}
-	var got []string
-	for _, r := range rows(t, "a", h) {
-		if name, _, _ := strings.Cut(r[2], "_"); name == "clock" || name == "missed" || r[3] != "0" {
-			got = append(got, strings.Join(r, " "))
-		}
-	}
-	want := []string{
-		"1 -1 clock 7.5", "1 1 train_staleness 2", "1 1 train_received 1", "1 1 train_finished 4", "1 1 train_arrived 6", "2 -1 clock 9",
-		"2 2 missed_begin 7.5", "2 2 missed_end 8", "2 2 missed_lost 1", "2 0 missed_begin 7.5", "2 0 missed_end 30", "2 0 missed_lost 0",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant %q", got, want)
-	}
-	for _, r := range rows(t, "a", made()) {
-		if r[2] == "clock" || strings.HasPrefix(r[2], "missed") || r[2] == "train_begin" {
-			t.Errorf("without a clock: %v", r)
-		}
-	}
+// ofClock reports whether a row is about the simulated clock.
+func ofClock(r []string) bool {
+	return regexp.MustCompile("^(clock|missed|train_(begin|received|finished|arrived|staleness))").MatchString(r[2])
 }
 
 func TestTableFile(t *testing.T) {
@@ -179,11 +161,8 @@ func TestTableFile(t *testing.T) {
 	if b := expect.Value(io.ReadAll(z))(t); !strings.HasPrefix(string(b), "run,round,client,metric,value\n\"a,\"\"b\"\"\",1,-1,seconds,0.25\n") {
 		t.Errorf("%s", b)
 	}
-	for _, err := range []error{export.Table(filepath.Join(dir, "t.csv"), "a", made()), export.Table(filepath.Join(dir, "t.csv.gz"), "a", nil)} {
-		if !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("error %v", err)
-		}
-	}
+	expect.Invalid(t, "a name that ends in .csv.gz")(export.Table(filepath.Join(dir, "t.csv"), "a", made()))
+	expect.Invalid(t, "history = nil")(export.Table(filepath.Join(dir, "t.csv.gz"), "a", nil))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("what was refused left %v, %v", left, err)
 	}
