@@ -28,7 +28,7 @@ var (
 
 // What locks need of a file system.
 var (
-	create = func(path string, flags int) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|flags, 0o666) }
+	create = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) }
 	rename = os.Rename
 )
 
@@ -189,7 +189,7 @@ func takeAway(path string) error {
 
 // writeNew makes a file, and fails if there is one.
 func writeNew(path, text string) error {
-	f, err := create(path, os.O_CREATE|os.O_EXCL)
+	f, err := create(path)
 	if err != nil {
 		return err
 	}

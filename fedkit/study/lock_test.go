@@ -235,18 +235,18 @@ func TestFoldersThatLackSomething(t *testing.T) {
 	defer func() { create, rename = wasCreate, wasRename }()
 	for _, c := range []struct {
 		words  string
-		create func(string, int) (*os.File, error)
+		create func(string) (*os.File, error)
 		rename func(from, to string) error
 	}{
 		{"", wasCreate, wasRename},
-		{"atomic rename, such as a local disk, Lustre, or NFS 3 and later: here a file was made twice: true", func(path string, _ int) (*os.File, error) { return os.Create(path) }, wasRename},
+		{"atomic rename, such as a local disk, Lustre, or NFS 3 and later: here a file was made twice: true", os.Create, wasRename},
 		{"twice: false; renamed over, with error file already exists", wasCreate, func(string, string) error { return fs.ErrExist }},
 		{`with error <nil>, it held "mine"`, wasCreate, func(from, _ string) error { return os.Remove(from) }},
 		{`with error <nil>, it held "the"`, wasCreate, func(from, to string) error {
 			return errors.Join(os.WriteFile(to, []byte("the"), 0o600), os.Remove(from))
 		}},
 		{`with error <nil>, it held "theirs"`, wasCreate, func(from, to string) error { return os.WriteFile(to, []byte("theirs"), 0o600) }},
-		{"must be a folder that can be written to: permission denied", func(string, int) (*os.File, error) { return nil, fs.ErrPermission }, wasRename},
+		{"must be a folder that can be written to: permission denied", func(string) (*os.File, error) { return nil, fs.ErrPermission }, wasRename},
 	} {
 		create, rename = c.create, c.rename
 		s := New(filepath.Join(t.TempDir(), "runs"))
