@@ -297,13 +297,16 @@ func TestWhatCannotBeInTheKey(t *testing.T) {
 
 // Runs are as they were added: a change of what they share is detected before anything is stored.
 func TestChangedAfterAdd(t *testing.T) {
+	weight, adam := 1.0, &server.Adam{LR: 0.1}
 	own := func() *fedkit.Federation {
 		d := *datasets.Digits()
 		d.Train.Labels, d.Test.Bytes = slices.Clone(d.Train.Labels), slices.Clone(d.Test.Bytes)
-		fed := must.M1(fedkit.New(&d, partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))
-		return fed
+		return must.M1(fedkit.New(&d, partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
+			task, err := model.MLP(8)(d)
+			task.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(loss.CrossEntropy(out, y), weight) }
+			return task, err
+		}))
 	}
-	weight, adam := 1.0, &server.Adam{LR: 0.1}
 	for name, c := range map[string]struct {
 		change func(fed *fedkit.Federation)
 		words  string // "" if the added run runs
@@ -317,17 +320,7 @@ func TestChangedAfterAdd(t *testing.T) {
 		"loss's value": {func(*fedkit.Federation) { weight = 2 }, "Federation.Task = changed"},
 		"a part":       {func(*fedkit.Federation) { adam.LR = 0.2 }, "a part was changed after Add, which does not copy what a pointer holds: Server.LR: 0.2, was 0.1"},
 	} {
-		fed := own()
-		if name == "loss's value" {
-			var err error
-			fed, err = fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
-				task, err := model.MLP(8)(d)
-				task.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(loss.CrossEntropy(out, y), weight) }
-				return task, err
-			})
-			expect.OK(t, err)
-		}
-		st := quiet(t)
+		fed, st := own(), quiet(t)
 		st.Add(fed, &strategy.FedOpt{Server: adam}, fedkit.Options{Rounds: 1})
 		c.change(fed)
 		runs, err := st.Run(ctx)
@@ -340,9 +333,7 @@ func TestChangedAfterAdd(t *testing.T) {
 		}
 		// The changed run is refused as well.
 		if c.words != "" && name != "a part" || name == "fewer" {
-			if _, err := fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}); !errors.Is(err, fedkit.ErrInvalid) {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Invalid(t)(fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}))
 		}
 	}
 }

@@ -41,6 +41,16 @@ func (t *Trial) labels() []Label {
 	return all
 }
 
+// value is the trial's name, its seed, or the value of a label; "" if there is none.
+func (t *Trial) value(key string) string {
+	for _, l := range append(t.labels(), Label{Key: "name", Value: t.Name()}, Label{Key: "seed", Value: fmt.Sprint(t.Options.Seed)}) {
+		if l.Key == key {
+			return l.Value
+		}
+	}
+	return ""
+}
+
 // given leaves out what is nil.
 func (p Plan) given() Plan {
 	return slices.DeleteFunc(slices.Clone(p), func(t *Trial) bool { return t == nil })
@@ -48,25 +58,14 @@ func (p Plan) given() Plan {
 
 // Where returns the trials with a name, a seed or a label: Where("name", "FedAvg"), Where("α", "0.1").
 func (p Plan) Where(key, value string) Plan {
-	return slices.DeleteFunc(p.given(), func(t *Trial) bool {
-		return !(key == "name" && value == t.Name() || key == "seed" && value == fmt.Sprint(t.Options.Seed) || slices.Contains(t.labels(), Label{Key: key, Value: value}))
-	})
+	return slices.DeleteFunc(p.given(), func(t *Trial) bool { return t.value(key) != value })
 }
 
 // Part returns the trials of a part, which is their label "part". Case does not matter. The error for an unknown one has those there are.
 func (p Plan) Part(name string) (Plan, error) {
-	var parts []string
-	for _, t := range p.given() {
-		for _, l := range t.labels() {
-			if l.Key == "part" && !slices.Contains(parts, l.Value) {
-				parts = append(parts, l.Value)
-			}
-		}
-	}
-	for _, part := range parts {
-		if strings.EqualFold(part, name) {
-			return p.Where("part", part), nil
-		}
+	parts := different(p.given(), func(t *Trial) string { return t.value("part") })
+	if i := slices.IndexFunc(parts, func(part string) bool { return strings.EqualFold(part, name) }); i >= 0 {
+		return p.Where("part", parts[i]), nil
 	}
 	if parts == nil {
 		return nil, fedkit.Invalid("part", strconv.Quote(name), "left out: this study has no parts")
