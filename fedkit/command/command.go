@@ -9,13 +9,11 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 
 	"fedkit.example/fedkit"
@@ -63,28 +61,12 @@ type form struct {
 // line prints a value as a line of JSON.
 func (c *console) line(value any) error { return json.NewEncoder(c.out).Encode(value) }
 
-// until returns a context that a signal cancels. A second one ends the program.
-func until(signals ...os.Signal) (ctx context.Context, release context.CancelFunc) {
-	ctx, release = signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, release)
-	return ctx, release
-}
-
 type commands struct {
 	Study   studyCommands  `cmd:"" help:"Run what is missing of a study, or say what is."`
 	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
 
-	Version version `help:"Print the version."`
-}
-
-type version bool
-
-// BeforeReset is called by kong if the flag is given.
-func (version) BeforeReset(app *kong.Kong) error {
-	fmt.Fprintln(app.Stdout, source.Of())
-	app.Exit(0)
-	return nil
+	Version kong.VersionFlag `help:"Print the version."`
 }
 
 // Main runs the command with the arguments of the program, for these studies and the presets, and ends the program with its exit status.
@@ -105,7 +87,7 @@ func execute(args []string, c *console, studies ...study.Named) int {
 	}
 	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
-		kong.Vars{"studies": strings.Join(named(studies).names(), ", ")}, kong.Description("Federated learning without a notebook."))
+		kong.Vars{"studies": strings.Join(named(studies).names(), ", "), "version": source.Of()}, kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -131,8 +132,9 @@ func (s *studyCommand) Run(c *console, all named) error {
 			return s.extract(whole)
 		}
 	}
-	ctx, release := until(syscall.SIGTERM) // as Slurm sends it when time is up
+	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGTERM) // as Slurm sends it when time is up
 	defer release()
+	context.AfterFunc(ctx, release) // a second one ends the program
 	if s.Workers != 0 {
 		w, err := worker.Local(ctx, s.Workers)
 		if err != nil {
