@@ -28,7 +28,9 @@ var (
 
 // What locks need of a file system.
 var (
-	create = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) }
+	create = func(path string) (*os.File, error) {
+		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
 	rename = os.Rename
 )
 

@@ -147,8 +147,7 @@ func (r *Run) newIn(from []*config.Config) []*config.Config {
 func (r *Run) remove() error {
 	if r == nil {
 		return errNil
-	}
-	if r.extract != nil {
+	} else if r.extract != nil {
 		return fmt.Errorf("study: %s: it is in an extract", r.ID)
 	}
 	lock, err := tryLock(r.dir, r.ID)
@@ -159,8 +158,7 @@ func (r *Run) remove() error {
 	}
 	if err != nil {
 		return err
-	}
-	if lock == nil {
+	} else if lock == nil {
 		return fmt.Errorf("study: %s: another process computes it", r.ID)
 	}
 	defer lock.release()

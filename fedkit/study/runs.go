@@ -23,11 +23,8 @@ type Runs []*Run
 // read, or that a newer fedkit wrote, is left out, and named by an error; those of an older fedkit are counted in one.
 func List(dir string) (runs Runs, damaged []error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			damaged = append(damaged, fmt.Errorf("study: %w", err))
-		}
-		return nil, damaged
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, []error{fmt.Errorf("study: %w", err)}
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !form.MatchString(e.Name()) })
 	all, errs := each(len(entries), func(i int) (*Run, error) { return read(dir, entries[i].Name()) })
