@@ -223,8 +223,7 @@ func (t *Trial) otherCode(r *Run) (fields []string) {
 	if config.Types(t.Strategy, t.Options.Metrics) != r.About.Types {
 		fields = append(fields, "types of your own")
 	}
-	_, was, _ := strings.Cut(r.About.Code, "; ")
-	if _, own, _ := strings.Cut(source.Of(t.Strategy, t.Options.Metrics), "; "); own != was {
+	if ownCode(source.Of(t.Strategy, t.Options.Metrics)) != ownCode(r.About.Code) {
 		fields = append(fields, "code of your own")
 	}
 	return fields

@@ -77,7 +77,7 @@ func vary(was, is *fedkit.History) (all []config.Difference) {
 	}{
 		{"data", a.Data == b.Data, was.Data, is.Data},
 		{"partition", a.Clients == b.Clients, was.Partition, is.Partition},
-		{"devices", a.Devices == b.Devices, wordsOf(was.Devices), wordsOf(is.Devices)},
+		{"devices", a.Devices == b.Devices, cmp.Or(was.Devices.String(), "none"), cmp.Or(is.Devices.String(), "none")},
 		{"model", a.Task == b.Task, was.Model, is.Model},
 		{"Options.Seed", a.Seed == b.Seed, a.Seed, b.Seed},
 		{"device", a.Device == b.Device, a.Device, b.Device},
@@ -101,12 +101,4 @@ func differences(was, is *fedkit.History) (fields []string) {
 		}
 	}
 	return fields
-}
-
-// wordsOf is a configuration as text, "none" for nil.
-func wordsOf(c *config.Config) string {
-	if c == nil {
-		return "none"
-	}
-	return c.String()
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/config"
@@ -76,7 +75,7 @@ func (t *Trial) reading(sums digests) *Trial {
 		})
 	}
 	maps.DeleteFunc(files, func(_, sum string) bool { return sum == "" })
-	_, own, _ := strings.Cut(source.Of(parts...), "; ")
+	own := ownCode(source.Of(parts...))
 	if len(files) == 0 && own == "" {
 		return t
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -50,7 +51,14 @@ var said sync.Map
 func (s *Study) sayf(format string, values ...any) {
 	s.saying.Lock()
 	defer s.saying.Unlock()
-	fmt.Fprint(s.log(), text.Lines(fmt.Sprintf(format, values...)))
+	to := s.Log
+	if to == nil {
+		to = os.Stderr
+		if display.InNotebook() {
+			to = os.Stdout
+		}
+	}
+	fmt.Fprint(to, text.Lines(fmt.Sprintf(format, values...)))
 }
 
 // reasons says why runs are missing, most frequent first. A run that was not stored under any options needs no reason.

@@ -14,7 +14,6 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/history"
-	"fedkit.example/fedkit/internal/display"
 )
 
 // pause is the interval between a run's checkpoints, unless its options set one.
@@ -291,15 +290,4 @@ func (s *Study) results() (runs Runs) {
 		_ = os.Remove(s.note())
 	}
 	return runs
-}
-
-// log returns where the study prints.
-func (s *Study) log() io.Writer {
-	switch {
-	case s.Log != nil:
-		return s.Log
-	case display.InNotebook():
-		return os.Stdout
-	}
-	return os.Stderr
 }
