@@ -68,6 +68,9 @@ var tried = []study.Named{
 		w.Partition = nil
 		return study.Plan{{World: w, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}}}
 	}},
+	{Name: "mistaken_labels", Plan: func() study.Plan {
+		return study.Plan{{World: world, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}, Labels: []any{"α"}}}
+	}},
 	{Name: "mistaken_fraction", Plan: func() study.Plan {
 		return study.Plan{{World: world, Strategy: &strategy.FedAvg{Fraction: 2}, Options: fedkit.Options{Rounds: 1}}}
 	}},
@@ -115,6 +118,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		"only = α=7: must be the name, the seed or a label":                                {"study", "two_by_two", "--only", "α=7"},
 		"FedAvg: invalid: World.Partition = nothing: must be given":                        {"study", "mistaken"},
 		"Fraction = 2: must be in (0, 1]":                                                  {"study", "mistaken_fraction"},
+		"labels = α: must be pairs of a key and a value":                                   {"study", "mistaken_labels"},
 		"n = -1: must be a number of workers":                                              {"study", "rates", "--workers=-1"},
 		"--store = stroe: must be a folder that a study has":                               {"results", "list", "--store", "stroe"},
 		"unknown flag --sede":                                                              {"study", "rates", "--sede", "1"},
@@ -128,6 +132,9 @@ func TestMistakesAreRefused(t *testing.T) {
 	}
 	if left, _ := os.ReadDir("."); len(left) > 0 {
 		t.Errorf("%v", left)
+	}
+	if status, out, err := do("study", "status", "mistaken_labels", "--json"); status != done || out != `{"state":"missing","name":"FedAvg","seed":0}`+"\n" {
+		t.Error(status, out, err)
 	}
 }
 

@@ -286,8 +286,8 @@ func (s *statusCommand) printJSON(c *console, plan study.Plan, found *study.Foun
 	runs := found.Runs
 	for _, t := range plan {
 		l := state{State: "missing", Name: t.Name(), Labels: map[string]string{}, Seed: t.Options.Seed, Why: found.Why(t)}
-		for pair := range slices.Chunk(t.Labels, 2) {
-			l.Labels[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
+		for i := 1; i < len(t.Labels); i += 2 {
+			l.Labels[fmt.Sprint(t.Labels[i-1])] = fmt.Sprint(t.Labels[i])
 		}
 		if !slices.Contains(found.Missing, t) {
 			r := runs[0]
