@@ -204,21 +204,13 @@ func short(w World) (p Plan) {
 func TestFindComparesFiles(t *testing.T) {
 	dir := t.TempDir()
 	store, table, trace := filepath.Join(dir, "runs"), filepath.Join(dir, "table.csv"), filepath.Join(dir, "trace.csv")
+	write := func(path, text string) { must.M(os.WriteFile(path, []byte(text), 0o600)) }
 	rows := "x,y\n" + strings.Repeat("1,a\n2,b\n", 20)
-	must.M(os.WriteFile(table, []byte(rows), 0o600))
-	must.M(os.WriteFile(trace, []byte("per_example\n0.1\n0.2\n"), 0o600))
 	p := short(World{Data: datasets.CSV{File: table}, Model: Of(model.MLP, 4), Devices: sim.Trace{File: trace}})
-	compute(t, p, store)
-	if f, err := p.Find(store, "none"); err != nil || len(f.Runs) != 2 || strings.Contains(f.String(), "without the files") {
-		t.Error(f, err)
-	}
 	for path, other := range map[string]string{table: rows + "1,a\n", trace: "per_example\n0.1\n0.3\n"} {
-		was := must.M1(os.ReadFile(path))
-		must.M(os.WriteFile(path, []byte(other), 0o600))
-		if f, err := p.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "of these, there with other options: 2: files."+path+": ") {
-			t.Errorf("%s: %v, %v", path, f, err)
-		}
-		must.M(os.WriteFile(path, was, 0o600))
+		write(table, rows)
+		write(trace, "per_example\n0.1\n0.2\n")
+		missesAfter(t, p, store, path, func() { write(path, other) })
 	}
 	must.M(errors.Join(os.Remove(table), os.Remove(trace)))
 	if f, err := p.Find(store, "none"); err != nil || len(f.Runs) != 2 || !strings.Contains(f.String(), "taken without the files that they read, which are not here and may have other content: 2") {
@@ -279,13 +271,11 @@ func without(name string) string {
 func missesAfter(t *testing.T, p Plan, store, path string, change func()) {
 	t.Helper()
 	compute(t, p, store)
-	if f, err := p.Find(store, "none"); err != nil || len(f.Runs) != 2 {
+	if f, err := p.Find(store, "none"); err != nil || len(f.Runs) != 2 || strings.Contains(f.String(), "without the files") {
 		t.Error(f, err)
 	}
 	change()
-	if f, err := p.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+path+": ") {
-		t.Error(f, err)
-	}
+	expect.Error(t, "of these, there with other options: 2: files."+path+": ")(p.Find(store, "none"))
 }
 
 // The full part of a notebook is never an error: without its runs, the command is said.

@@ -2,6 +2,7 @@ package study
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,10 +11,12 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"github.com/klauspost/compress/zstd"
 )
 
 // tuned returns a run of an extract with an accuracy and a loss on test rows, and the same on validation rows if they are not 0.
@@ -69,4 +72,33 @@ func TestBestOfAnExtract(t *testing.T) {
 	if err != nil || !best[0].Is("η", 0.1) || on != datasets.ValidationPart {
 		t.Errorf("%v on part %d, %v", best, on, err)
 	}
+}
+
+// Arbitrary bytes give an error, or runs with valid histories.
+func FuzzReadExtract(f *testing.F) {
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile("testdata/extract.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte(`{"fedkit":"extract","schema":5}` + "\n" + `{"round":1}` + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var rs Runs
+		var err error
+		packed := z.EncodeAll(SealExtract(text), nil)
+		bounds.Check(t, len(text), func() { rs, err = readExtract(packed) })
+		if err != nil {
+			return
+		}
+		for _, r := range rs {
+			h, err := r.Light()
+			if err != nil || h.Check() != nil {
+				t.Errorf("%s: %v, %v", r.ID, err, h.Check())
+			}
+		}
+	})
 }
