@@ -153,8 +153,7 @@ func newIndex(rs Runs) *index {
 				in.files[key.String()] = append(in.files[key.String()], r)
 			}
 		}
-		called := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
-		in.called[called] = append(in.called[called], r)
+		in.called[r.called()] = append(in.called[r.called()], r)
 	}
 	return in
 }
