@@ -20,7 +20,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("a small file system cannot be mounted here:", err)
 	}
 	defer func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }()
-	fed := digits(t)
+	fed := ten()
 	make := func() *study.Study {
 		st := study.New(dir)
 		st.Parallel = 1
@@ -71,7 +71,7 @@ func TestReadOnlyFolder(t *testing.T) {
 
 func readOnly(t *testing.T, dir string, protect func() error) {
 	t.Helper()
-	fed := digits(t)
+	fed := ten()
 	st := study.New(dir)
 	st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1})
 	run(t, st)

@@ -36,7 +36,7 @@ func extracted(runs study.Runs, dir string) study.Runs {
 // The bytes of links are those since the last evaluation, as all bytes are.
 func TestExtractHasLinks(t *testing.T) {
 	st := study.New(t.TempDir())
-	st.Add(digits(t), &algorithms.HierFAVG{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 2})
+	st.Add(ten(), &algorithms.HierFAVG{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 2})
 	runs, _ := run(t, st)
 	whole, short := must.M1(runs[0].History()), must.M1(extracted(runs, t.TempDir())[0].History())
 	one := whole.Rounds[0].Links
@@ -59,7 +59,7 @@ func TestExtractHasLinks(t *testing.T) {
 
 // An extract has what identifies runs and how they ended, without their folder.
 func TestExtractSaysWhichRuns(t *testing.T) {
-	fed, st := must.M1(digits(t).HoldOut(2, 1)), study.New(t.TempDir())
+	fed, st := must.M1(ten().HoldOut(2, 1)), study.New(t.TempDir())
 	o := fedkit.Options{Rounds: 5, EvalEvery: 2, Metrics: []fedkit.Metric{metric.MacroF1{}}}
 	st.Add(fed, avg(0.1), o, "η", 0.1)
 	st.Add(fed, &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o)
@@ -85,9 +85,9 @@ func TestExtractHasTheNumbers(t *testing.T) {
 	dir := t.TempDir()
 	st := study.New(filepath.Join(dir, "runs"))
 	for seed := range uint64(3) {
-		st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 7, EvalEvery: 3, Seed: seed})
+		st.Add(ten(), avg(0.1), fedkit.Options{Rounds: 7, EvalEvery: 3, Seed: seed})
 	}
-	three(st, digits(t), &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, 4)
+	three(st, ten(), &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, 4)
 	runs, _ := run(t, st)
 	all := extracted(runs, dir)
 	for _, q := range []compare.Quantity{compare.Accuracy, compare.Best, compare.Clients, compare.Worst, compare.Loss, compare.Rounds,
@@ -183,8 +183,8 @@ func TestExtractThatWasEdited(t *testing.T) {
 func TestExtractHasClustersAndCohorts(t *testing.T) {
 	st := study.New(t.TempDir())
 	s := &strategy.FedClust{K: 2, Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}
-	st.Add(digits(t), s, fedkit.Options{Rounds: 3}, "every", 1)
-	st.Add(digits(t), s, fedkit.Options{Rounds: 3, EvalEvery: 2}, "every", 2)
+	st.Add(ten(), s, fedkit.Options{Rounds: 3}, "every", 1)
+	st.Add(ten(), s, fedkit.Options{Rounds: 3, EvalEvery: 2}, "every", 2)
 	runs, _ := run(t, st)
 	was := runs.Histories()
 	for i, h := range extracted(runs, t.TempDir()).Histories() {

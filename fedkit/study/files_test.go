@@ -17,7 +17,7 @@ import (
 
 // A file that was altered, or is another run's, is refused by name when it is read, and the next study recomputes the run.
 func TestAlteredFiles(t *testing.T) {
-	fed := digits(t)
+	fed := ten()
 	st := study.New(t.TempDir())
 	st.Models = true
 	three(st, fed, avg(0.1), 2)
@@ -109,7 +109,7 @@ func TestAlteredFiles(t *testing.T) {
 
 // Anything in the place of a file or folder of a run stops neither other runs nor their listing. It is renamed, not removed.
 func TestPlacesThatAreTaken(t *testing.T) {
-	fed := digits(t)
+	fed := ten()
 	folder := func(path string) error {
 		return errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o700), os.WriteFile(filepath.Join(path, "mine"), []byte("mine"), 0o600))
 	}
@@ -156,7 +156,7 @@ func TestPlacesThatAreTaken(t *testing.T) {
 
 // A run that cannot be stored is named, after the others were computed.
 func TestRunsThatCannotBeStored(t *testing.T) {
-	fed := digits(t)
+	fed := ten()
 	st := study.New(t.TempDir())
 	three(st, fed, avg(0.1), 1)
 	runs, _ := run(t, st)
@@ -173,7 +173,7 @@ func TestRunsThatCannotBeStored(t *testing.T) {
 
 // The description of a federation is stored with its run, also later if the run was stored without.
 func TestMadeFrom(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	type world struct{ Clients int }
 	add := func(dir string, from ...any) (study.Runs, string) {
 		st := study.New(dir)

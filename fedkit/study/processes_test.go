@@ -17,27 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/interrupt"
-	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/study"
+	"github.com/janpfeifer/must"
 )
 
 // child runs a study in its own process, and prints how many runs it computed.
 func child(dir string) {
 	interrupt.Enable() // as in a notebook
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if _, err := fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}); err != nil { // compile first
-		fmt.Println(err)
-		return
-	}
+	fed := ten()
+	must.M1(fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1})) // compile first
 	st, count := many(dir, fed), &counter{}
 	st.Watch = count
 	fmt.Println("ready")
@@ -117,7 +108,7 @@ func TestThreeProcesses(t *testing.T) {
 // wantSame compares a store with that of a single process. Nothing else may be left in it.
 func wantSame(t *testing.T, dir string) {
 	t.Helper()
-	fed := digits(t)
+	fed := ten()
 	runs, words := run(t, many(dir, fed))
 	if !strings.HasPrefix(words, "12 stored, 0 to run") {
 		t.Error(words)
@@ -212,7 +203,7 @@ func TestProcessThatStandsStill(t *testing.T) {
 		}
 	}
 	defer study.Race()()
-	if runs, _ := run(t, many(dir, digits(t))); len(runs) != 12 || len(runs.Failed()) > 0 {
+	if runs, _ := run(t, many(dir, ten())); len(runs) != 12 || len(runs.Failed()) > 0 {
 		t.Error(runs.Failed())
 	}
 	once.look(t, dir)
@@ -244,7 +235,7 @@ func TestStoppedStudies(t *testing.T) {
 	if done < runs+len(checkpoints) { // one that was stopped in its first round has none
 		t.Errorf("%d runs began, %d were finished, %d have a checkpoint", done, runs, len(checkpoints))
 	}
-	if again, words := run(t, many(dir, digits(t))); len(again) != 12 || !strings.HasPrefix(words, fmt.Sprintf("%d stored, %d to run", runs, 12-runs)) {
+	if again, words := run(t, many(dir, ten())); len(again) != 12 || !strings.HasPrefix(words, fmt.Sprintf("%d stored, %d to run", runs, 12-runs)) {
 		t.Error(len(again), words)
 	}
 	wantSame(t, dir)
@@ -258,7 +249,7 @@ func (s said) Write(b []byte) (int, error) { s(string(b)); return len(b), nil }
 // Submit starts what computes the runs, once, and follows it. It computes nothing here.
 func TestSubmit(t *testing.T) {
 	dir, out := filepath.Join(t.TempDir(), "runs [α] *"), filepath.Join(t.TempDir(), "out")
-	fed := digits(t)
+	fed := ten()
 	submit := func(command, until string) (study.Runs, string, error) {
 		st, log := many(dir, fed), ""
 		ctx, stop := context.WithCancelCause(ctx)

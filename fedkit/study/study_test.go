@@ -49,10 +49,9 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-func digits(t testing.TB) *fedkit.Federation {
-	t.Helper()
-	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))
-	return fed
+// ten are ten clients with the small digits.
+func ten() *fedkit.Federation {
+	return must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))
 }
 
 func avg(lr float64) *strategy.FedAvg {
@@ -101,7 +100,7 @@ func withoutTimes(h *fedkit.History) string {
 
 // Nothing is computed twice, and the reason for each computation is printed.
 func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
-	fed, dir := digits(t), filepath.Join(t.TempDir(), "runs")
+	fed, dir := ten(), filepath.Join(t.TempDir(), "runs")
 	count := &counter{}
 	make := func(add func(*study.Study)) (study.Runs, string) {
 		st := study.New(dir)
@@ -140,11 +139,10 @@ func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 
 // Runs on other devices are other runs, also if the rule that draws them reads the same.
 func TestDevicesIdentifyRuns(t *testing.T) {
-	plain, dir := digits(t), t.TempDir()
+	plain, dir := ten(), t.TempDir()
 	trace := filepath.Join(dir, "devices.csv")
 	on := func(rule sim.Rule) *fedkit.Federation {
-		fed := must.M1(plain.WithDevices(rule))
-		return fed
+		return must.M1(plain.WithDevices(rule))
 	}
 	rows := func(speed string) sim.Rule {
 		must.M(os.WriteFile(trace, []byte("per_example\n"+strings.Repeat(speed+"\n", plain.Size())), 0o600))
@@ -211,7 +209,7 @@ func (h *holds) Serve(r *fedkit.Round) fedkit.Serving { return h.Inner.Serve(r) 
 
 // A stored run equals the run alone, whatever runs concurrently, and however a strategy wraps another.
 func TestStoredRunsAreRuns(t *testing.T) {
-	fed := digits(t)
+	fed := ten()
 	strategies := []fedkit.Strategy{avg(0.1), &strategy.SCAFFOLD{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, &strategy.IFCA{K: 2, Fraction: 0.5}, &holds{avg(0.1)}}
 	if c, err := fedkit.Clone(strategies[3]); err != nil || c.(*holds).Inner == strategies[3].(*holds).Inner || c.(*holds).Inner.Local.LR != 0.1 {
 		t.Error(c, err)
@@ -244,7 +242,7 @@ func TestStoredRunsAreRuns(t *testing.T) {
 
 // What is part of the key, and what is not.
 func TestWhatIdentifiesARun(t *testing.T) {
-	fed, st := digits(t), study.New(t.TempDir())
+	fed, st := ten(), study.New(t.TempDir())
 	wider := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.MLP(9)(d)
 		if err == nil {
@@ -293,7 +291,7 @@ func examples(p *fedkit.Predictions) float64 { return float64(len(p.Outputs)) }
 
 // Mistakes are reported before anything runs.
 func TestStudiesThatCannotRun(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	closure := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.AllClients()[:n] })
 	o := fedkit.Options{Rounds: 1}
 	file := filepath.Join(dir, "file")
@@ -360,7 +358,7 @@ func (*panicking) Unwrap() fedkit.Strategy { panic("lost") }
 
 // A failed run is an entry, and the others go on. It is not retried if its training failed.
 func TestFailedRuns(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	count := &counter{}
 	make := func() (study.Runs, string) {
 		st := study.New(dir)
@@ -401,7 +399,7 @@ func (p *panics) Round(r *fedkit.Round) error {
 }
 
 func TestListing(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	st := study.New(dir)
 	three(st, fed, avg(0.1), 2, "α", 0.5)
 	three(st, fed, &strategy.FedProx{Mu: 0.1}, 2, "α", 1)
@@ -478,7 +476,7 @@ func alter(path, old, by string) error {
 
 // Final models are kept on request, also of runs that were stored without.
 func TestFinalModels(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	for _, words := range []string{"0 stored, 2 to run\n", "0 stored, 2 to run: models were not kept\n", "2 stored, 0 to run\n"} {
 		st := study.New(dir)
 		st.Models = !strings.HasPrefix(words, "0 stored, 2 to run\n")
@@ -503,7 +501,7 @@ func TestFinalModels(t *testing.T) {
 
 // A stored run of other code is served, with a warning.
 func TestOtherCode(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	make := func() (study.Runs, string) {
 		st := study.New(dir)
 		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1})
@@ -520,7 +518,7 @@ func TestOtherCode(t *testing.T) {
 
 // A run of more rounds goes on from that of fewer, and ends as if it had not.
 func TestMoreRounds(t *testing.T) {
-	fed, computed, ends := digits(t), []int(nil), []string(nil)
+	fed, computed, ends := ten(), []int(nil), []string(nil)
 	for _, lengths := range [][]int{{2, 4, 6}, {6}} {
 		st := study.New(t.TempDir())
 		st.Parallel, st.Watch = 1, rounds(func(h *fedkit.History) { computed = append(computed, h.Last().Round) })
@@ -548,7 +546,7 @@ func TestMoreRounds(t *testing.T) {
 // A run that StopAt ends is complete: it is stored, says why it ended, here and in an extract, and is not computed again. One of more
 // rounds ends where it did.
 func TestRunsThatEndEarly(t *testing.T) {
-	fed, dir, computed := digits(t), t.TempDir(), 0
+	fed, dir, computed := ten(), t.TempDir(), 0
 	for i, lengths := range [][]int{{8}, {8}, {8, 20}, {20, 30, 40}} {
 		st := study.New(dir)
 		st.Parallel, st.Models, st.Watch = 1, true, rounds(func(*fedkit.History) { computed++ })
@@ -579,7 +577,7 @@ func (rounds) Done(*fedkit.History, error)      {}
 
 // Two studies of one program may share a folder.
 func TestTwoStudiesOfOneProgram(t *testing.T) {
-	fed, dir := digits(t), t.TempDir()
+	fed, dir := ten(), t.TempDir()
 	var count [2]counter
 	var both sync.WaitGroup
 	for i := range count {
@@ -617,8 +615,8 @@ func TestRunTakenOver(t *testing.T) {
 			}
 		}
 	})
-	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1_000_000})
-	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 2})
+	st.Add(ten(), avg(0.1), fedkit.Options{Rounds: 1_000_000})
+	st.Add(ten(), avg(0.1), fedkit.Options{Rounds: 2})
 	runs, err := st.Run(ctx)
 	if len(runs) != 1 || runs[0].Rounds != 2 || err == nil || !strings.HasPrefix(err.Error(), "study: 1 of 2 runs are left: study: FedAvg: another process took the run over") {
 		t.Error(runs, err)
@@ -637,7 +635,7 @@ func TestRunTakenOver(t *testing.T) {
 func TestFolders(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var st study.Study
-	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1}, "label\n/", "\x00")
+	st.Add(ten(), avg(0.1), fedkit.Options{Rounds: 1}, "label\n/", "\x00")
 	st.Dir = "runs [α] *"
 	runs, _ := run(t, &st)
 	expect.Value(runs[0].History())(t)
@@ -650,7 +648,7 @@ func TestFolders(t *testing.T) {
 // A run that is recomputed does not resume from a checkpoint. One that cannot begin keeps it, and one whose checkpoint is damaged starts
 // over, and says so.
 func TestCheckpoints(t *testing.T) {
-	fed, st := digits(t), study.New(t.TempDir())
+	fed, st := ten(), study.New(t.TempDir())
 	st.Add(fed, avg(0.1), fedkit.Options{Rounds: 3})
 	runs, _ := run(t, st)
 	path, accuracy := runs[0].Path("checkpoint"), runs[0].Accuracy
