@@ -58,22 +58,19 @@ var tried = []study.Named{
 		return study.Plan{{World: world, Strategy: avg, Options: fedkit.Options{Name: "=1+1\x1b[2J\nFedAvg", Rounds: 1, Seed: 1}, Labels: []any{"world", "\r\u009b31m"}},
 			{World: world, Strategy: avg, Options: fedkit.Options{Name: "=1+1\x1b[2J\nFedAvg", Rounds: 1, Seed: 2}, Labels: []any{"world", "b"}}}
 	}},
-	{Name: "no_data", Plan: func() study.Plan {
-		w := world
-		w.Data = datasets.Name("femnist")
-		return study.Plan{{World: w, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}}}
-	}},
-	{Name: "mistaken", Plan: func() study.Plan {
-		w := world
-		w.Partition = nil
-		return study.Plan{{World: w, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}}}
-	}},
-	{Name: "mistaken_labels", Plan: func() study.Plan {
-		return study.Plan{{World: world, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}, Labels: []any{"α"}}}
-	}},
-	{Name: "mistaken_fraction", Plan: func() study.Plan {
-		return study.Plan{{World: world, Strategy: &strategy.FedAvg{Fraction: 2}, Options: fedkit.Options{Rounds: 1}}}
-	}},
+	{Name: "no_data", Plan: one(func(t *study.Trial) { t.Data = datasets.Name("femnist") })},
+	{Name: "mistaken", Plan: one(func(t *study.Trial) { t.Partition = nil })},
+	{Name: "mistaken_labels", Plan: one(func(t *study.Trial) { t.Labels = []any{"α"} })},
+	{Name: "mistaken_fraction", Plan: one(func(t *study.Trial) { t.Strategy = &strategy.FedAvg{Fraction: 2} })},
+}
+
+// one is a run of one round with a change.
+func one(change func(*study.Trial)) func() study.Plan {
+	return func() study.Plan {
+		t := &study.Trial{World: world, Strategy: &strategy.FedAvg{}, Options: fedkit.Options{Rounds: 1}}
+		change(t)
+		return study.Plan{t}
+	}
 }
 
 // twoByTwo is two strategies on two skews, with three seeds.
