@@ -168,35 +168,27 @@ func TestTableFile(t *testing.T) {
 	}
 }
 
-// improving is a history whose accuracy, √t/(√t + 1), is evaluated every second round.
-func improving() *history.History {
-	h := &history.History{Clients: 3}
+// improving is a history whose accuracy, √t/(√t + 1), is evaluated every second round, and its curve as a list in Python.
+func improving() (h *history.History, curve string) {
+	var points []string
+	h = &history.History{Clients: 3}
 	for t := 1; t <= 20; t++ {
 		r := history.Record{Round: t, Seconds: 1 / float64(t), Results: []history.ClientResult{{Client: t % 3, Examples: 5, Steps: 2, Loss: history.Float(math.Log(float64(t)))}}}
 		if root := math.Sqrt(float64(t)); t%2 == 0 {
 			r.Global = &history.Score{Accuracy: history.Float(root / (root + 1)), Loss: history.Float(1 / root), Examples: 30}
 			r.Scores = []history.Score{*r.Global, *r.Global, *r.Global}
+			points = append(points, fmt.Sprintf("(%d, '%.12g')", t, r.Global.Accuracy))
 		}
 		h.Rounds = append(h.Rounds, r)
 	}
-	return h
-}
-
-// curve is the accuracy curve that a history has, as a list in Python.
-func curve(h *history.History, digits int) string {
-	var points []string
-	for i := range h.Rounds {
-		if s := h.Rounds[i].Global; s != nil {
-			points = append(points, fmt.Sprintf("(%d, '%.*g')", h.Rounds[i].Round, digits, s.Accuracy))
-		}
-	}
-	return "[" + strings.Join(points, ", ") + "]"
+	return h, "[" + strings.Join(points, ", ") + "]"
 }
 
 // Two lines of pandas read a folder of tables, and a pivot has the history's curve. A name that a spreadsheet would compute is
 // restored.
 func TestTableInPandas(t *testing.T) {
-	dir, h := t.TempDir(), improving()
+	dir := t.TempDir()
+	h, curve := improving()
 	expect.OK(t, export.Table(filepath.Join(dir, "a.csv.gz"), "a", h))
 	expect.OK(t, export.Table(filepath.Join(dir, "b.csv.gz"), "=b", made()))
 	python := os.Getenv("FEDKIT_PYTHON")
@@ -214,7 +206,7 @@ t.run = t.run.str.removeprefix("'")
 b = t[t.run == "=b"].set_index(["metric", "client"]).value
 print(b["test_loss"].tolist(), b["note_ρ"].isna().all())
 `, dir).CombinedOutput()
-	if want := curve(h, 12) + "\n['int64', 'int64', 'float64'] [\"'=b\", 'a']\n[1.0, inf] True\n"; err != nil || string(got) != want {
+	if want := curve + "\n['int64', 'int64', 'float64'] [\"'=b\", 'a']\n[1.0, inf] True\n"; err != nil || string(got) != want {
 		t.Errorf("%v: %s\nwant\n%s", err, got, want)
 	}
 }
