@@ -1,5 +1,5 @@
 // Package datasets has the data on which federated learning is studied: readers for the official files of the usual data
-// sets, an embedded data set that needs no network, synthetic data with known groups or a known optimum, and readers for
+// sets, an embedded data set that needs no network, synthetic data, also with known groups, and readers for
 // your own tables (CSV, parquet.Table), arrays (NPY), images (ImageFolder) and texts (Text). Its subpackage huggingface reads data sets of the
 // Hugging Face hub, and partition has the rules that partition a data set among clients.
 package datasets
