@@ -194,9 +194,9 @@ func TestCIFAR100(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
 	expect.Error(t, "datasets: cifar-100: no cifar-100-binary.tar.gz")(Name("CIFAR-100").Make())
-	expect.Error(t, "cifar-100")(CIFAR100())
-	expect.Error(t, "cifar-10:")(CIFAR10())
-	expect.Error(t, "fashion-mnist:")(FashionMNIST())
+	expect.Error(t, "cifar-100")(Name("cifar-100").Make())
+	expect.Error(t, "cifar-10:")(Name("CIFAR-10").Make())
+	expect.Error(t, "fashion-mnist:")(Name("fashion-mnist").Make())
 }
 
 func TestCIFARDownload(t *testing.T) {

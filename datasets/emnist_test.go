@@ -108,5 +108,5 @@ func TestEMNISTRefusesDamagedFiles(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
-	expect.Error(t, "no gzip.zip (nor emnist-byclass-train-images-idx3-ubyte)")(EMNIST())
+	expect.Error(t, "no gzip.zip (nor emnist-byclass-train-images-idx3-ubyte)")(Name("emnist").Make())
 }

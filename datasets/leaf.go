@@ -25,15 +25,14 @@ type writer struct {
 
 // leafForm is how a data set writes an example x and a label y.
 type leafForm[X, Y any] struct {
-	function string                 // that documents how the files are made
-	what     string                 // an example, in errors
-	x        func(*writer, X) error // adds an example
-	y        func(*writer, Y) error // adds a label
+	what string                 // an example, in errors
+	x    func(*writer, X) error // adds an example
+	y    func(*writer, Y) error // adds a label
 }
 
 // leafImages are lists of numbers, which are bytes divided by 255.
 func leafImages(features, classes int) leafForm[[]number, number] {
-	return leafForm[[]number, number]{"FEMNIST", "image", func(w *writer, image []number) error {
+	return leafForm[[]number, number]{"image", func(w *writer, image []number) error {
 		if len(image) != features {
 			return fmt.Errorf("has %d pixels: must have %d", len(image), features)
 		}
@@ -56,7 +55,7 @@ func leafImages(features, classes int) leafForm[[]number, number] {
 
 // leafCharacters are strings of 80 characters, with one character as the label.
 func leafCharacters() leafForm[text, text] {
-	return leafForm[text, text]{"Shakespeare", "text", func(w *writer, x text) error {
+	return leafForm[text, text]{"text", func(w *writer, x text) error {
 		chars, err := known(string(x), window)
 		w.bytes = append(w.bytes, chars...)
 		return err
@@ -151,7 +150,7 @@ func leaf[X, Y any](d Dataset, scale float32, form leafForm[X, Y]) func(ctx cont
 				}
 				return root
 			},
-			hint: "LEAF's program makes these files: see the documentation of " + form.function,
+			hint: "LEAF's program makes these files: see the documentation of datasets.Name",
 		})
 		if err == nil {
 			err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers)

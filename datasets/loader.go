@@ -15,8 +15,8 @@ import (
 
 // Loader finds the files of a data set. It looks for them, gzipped or not, in the data set's folder ("mnist") under
 // Cache and then under Data. If neither has them, it downloads them into Cache. Wherever a file comes from, its content
-// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and others say when they can
-// check only the structure.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
+// is compared with the published checksum, and a file that differs is an error. (Name says for which sets only the structure can be
+// checked.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
 // its Progress.
 //
 // Interrupted downloads resume: what has arrived is kept next to the file's place, under its name with .part. Processes

@@ -29,7 +29,7 @@ func TestShakespeare(t *testing.T) {
 	test := leafFile(map[string]map[string]any{"MACBETH_QUEEN": windows(4)})
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", putLEAF(t, "shakespeare", map[string][]byte{"all.json": train}, map[string][]byte{"all.json": test}))
-	d := expect.Value(Shakespeare())(t)
+	d := expect.Value(Name("shakespeare").Make())(t)
 	if d.Name != "shakespeare" || d.Classes != 80 || !slices.Equal(d.Train.Owner, []int32{0, 0, 0, 1}) || !slices.Equal(d.Test.Owner, []int32{1, 1, 1, 1}) {
 		t.Errorf("%q, %d classes, owners %v, test %v", d.Name, d.Classes, d.Train.Owner, d.Test.Owner)
 	}
@@ -60,5 +60,5 @@ func TestShakespeareRefuses(t *testing.T) {
 	}
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")
-	expect.Error(t, "datasets: shakespeare: no train/*.json", "see the documentation of Shakespeare")(Shakespeare())
+	expect.Error(t, "datasets: shakespeare: no train/*.json", "see the documentation of datasets.Name")(Name("shakespeare").Make())
 }

