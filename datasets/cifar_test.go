@@ -6,16 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
@@ -197,32 +193,6 @@ func TestCIFAR100(t *testing.T) {
 	expect.Error(t, "cifar-100")(Name("cifar-100").Make())
 	expect.Error(t, "cifar-10:")(Name("CIFAR-10").Make())
 	expect.Error(t, "fashion-mnist:")(Name("fashion-mnist").Make())
-}
-
-func TestCIFARDownload(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
-	_, _, archive := tinyCIFAR(row("cifar-10"))
-	bad := bytes.Clone(archive)
-	bad[len(bad)/2] ^= 1
-	var answer []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(answer))
-	}))
-	defer server.Close()
-	c, _, _ := tinyCIFAR(row("cifar-10"), server.URL+"/")
-	cache := t.TempDir()
-	l := &Loader{Cache: cache, Progress: io.Discard}
-	answer = bad
-	expect.Error(t, "the download has SHA-256")(l.load(context.Background(), c))
-	if entries, _ := os.ReadDir(filepath.Join(cache, "cifar-10")); len(entries) != 0 {
-		t.Errorf("left %v", entries)
-	}
-	answer = archive
-	d, err := l.load(context.Background(), c)
-	checkTinyCIFAR(t, d, err, "cifar-10")
-	l.Offline = true
-	d, err = l.load(context.Background(), c)
-	checkTinyCIFAR(t, d, err, "cifar-10")
 }
 
 // Channel means and standard deviations over the official training pixels are 0.4914 0.4822 0.4465 and 0.2470 0.2435

@@ -18,15 +18,11 @@ import (
 
 // csvFile is the content of a CSV file.
 type csvFile struct {
-	path     string
-	names    []string // of all columns
-	label    string   // name of the column of labels
-	index    bool     // the first column has pandas' row numbers
-	lines    []int    // where each row begins in the file, [n]
-	features []float32
-	labels   []string // [n]
-	owners   []string // [n], nil if unknown
-	room     room.Growing
+	Rows
+	names []string // of all columns
+	label string   // name of the column of labels
+	index bool     // the first column has pandas' row numbers
+	room  room.Growing
 }
 
 // open reads a file. If names are given, its columns must have them.
@@ -36,7 +32,7 @@ func (c CSV) open(path string, names []string) (*csvFile, error) {
 		return nil, fmt.Errorf("datasets: %w", err)
 	}
 	defer file.Close()
-	t := &csvFile{path: path, names: names}
+	t := &csvFile{names: names}
 	if err := c.read(t, file); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w", path, err)
 	}
@@ -69,19 +65,19 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 		return err
 	}
 	if c.NoHeader {
-		err = t.add(r, first, roles)
+		err = c.add(t, r, first, roles)
 	}
 	for err == nil {
 		var fields []string
 		row.left = longest
 		if fields, err = r.Read(); err == nil {
-			err = t.add(r, fields, roles)
+			err = c.add(t, r, fields, roles)
 		}
 	}
 	switch {
 	case err != io.EOF:
 		return err
-	case len(t.labels) == 0:
+	case t.Labels == nil && t.Targets == nil:
 		return errors.New("has no line after its header: must have a line per example; NoHeader if the first line is one")
 	}
 	return nil
@@ -220,61 +216,53 @@ func quoted(words string) string {
 }
 
 // add appends a line.
-func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
+func (c CSV) add(t *csvFile, r *csv.Reader, fields []string, roles []role) error {
 	line, _ := r.FieldPos(0)
 	if len(fields) != len(roles) {
 		return fmt.Errorf("line %d has %d fields: must have %d, as the first line has", line, len(fields), len(roles))
 	}
-	if len(t.features) > maxValues-len(fields) {
+	if len(t.Features) > maxValues-len(fields) {
 		return fmt.Errorf("line %d: more than %d values: must be at most as many", line, maxValues)
 	}
-	size := 8 + 4*len(fields) // in lists that grow, where words count by a quarter of their letters, which stay where they are
+	size := 4 * len(fields) // in lists that grow, where words count by a quarter of their letters, which stay where they are
 	for i, field := range fields {
 		field = strings.TrimSpace(field)
-		switch roles[i] {
-		case feature:
-			v, err := strconv.ParseFloat(field, 32)
-			if err != nil || notFinite(float32(v)) {
-				line, _ := r.FieldPos(i)
-				return fmt.Errorf("line %d, column %s: %s: must be a finite number; Skip leaves a column out", line, quoted(t.names[i]), quoted(field))
-			}
-			t.features = append(t.features, float32(v))
-		case label, owner:
-			if field == "" {
-				return fmt.Errorf("line %d, column %s: must not be empty", line, quoted(t.names[i]))
-			}
-			if size += 36 + len(field)/4; roles[i] == label {
-				t.labels = append(t.labels, strings.Clone(field))
-			} else {
-				t.owners = append(t.owners, strings.Clone(field))
-			}
+		if err := c.addField(t, field, roles[i]); err != nil {
+			line, _ := r.FieldPos(i)
+			return fmt.Errorf("line %d, column %s: %w", line, quoted(t.names[i]), err)
+		}
+		if roles[i] == owner || roles[i] == label && !c.Regression {
+			size += 36 + len(field)/4
 		}
 	}
-	t.lines = append(t.lines, line)
 	if err := t.room.Add(size); err != nil {
 		return fmt.Errorf("line %d: reading on %w", line, err)
 	}
 	return nil
 }
 
-// targets returns the labels as numbers.
-func (t *csvFile) targets() ([]float32, error) {
-	y := make([]float32, len(t.labels))
-	for i, l := range t.labels {
-		v, err := strconv.ParseFloat(l, 32)
-		if y[i] = float32(v); err != nil || notFinite(y[i]) {
-			return nil, fmt.Errorf("datasets: %s: line %d, column %s: %s: must be a finite number, for Regression", t.path, t.lines[i], quoted(t.label), quoted(l))
+// addField appends the value of one column.
+func (c CSV) addField(t *csvFile, field string, of role) error {
+	switch {
+	case of == skipped:
+	case of != feature && field == "":
+		return errors.New("must not be empty")
+	case of == owner:
+		t.Owners = append(t.Owners, strings.Clone(field))
+	case of == label && !c.Regression:
+		if v, err := strconv.ParseFloat(field, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
+			return fmt.Errorf("%s: must be a whole number or a word; Regression predicts numbers", quoted(field))
 		}
-	}
-	return y, nil
-}
-
-// checkLabels refuses labels that are fractions or infinite.
-func (t *csvFile) checkLabels() error {
-	for i, l := range t.labels {
-		if v, err := strconv.ParseFloat(l, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
-			return fmt.Errorf("datasets: %s: line %d, column %s: %s: must be a whole number or a word; Regression predicts numbers",
-				t.path, t.lines[i], quoted(t.label), quoted(l))
+		t.Labels = append(t.Labels, strings.Clone(field))
+	default:
+		v, err := strconv.ParseFloat(field, 32)
+		if err != nil || notFinite(float32(v)) {
+			return fmt.Errorf("%s: must be a finite number%s", quoted(field), map[role]string{feature: "; Skip leaves a column out", label: ", for Regression"}[of])
+		}
+		if of == label {
+			t.Targets = append(t.Targets, float32(v))
+		} else {
+			t.Features = append(t.Features, float32(v))
 		}
 	}
 	return nil
