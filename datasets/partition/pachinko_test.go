@@ -119,9 +119,9 @@ func TestPachinkoRefuses(t *testing.T) {
 		"partition.Pachinko: Clients = 201: must be at most 200":            {Clients: 201},
 		"PerClient = 101: must be in [1, 100], since 10 clients share 1000": {Clients: 10, PerClient: 101},
 		"PerClient = -1: must be in [1, 100]":                               {Clients: 10, PerClient: -1},
-		"Alpha = -1: must be > 0 and finite":                                {Clients: 10, Alpha: -1},
-		"Alpha = NaN: must be > 0 and finite":                               {Clients: 10, Alpha: math.NaN()},
-		"partition.Pachinko: Beta = +Inf: must be > 0 and finite":           {Clients: 10, Beta: math.Inf(1)},
+		"Alpha = -1: must be a number > 0":                                  {Clients: 10, Alpha: -1},
+		"Alpha = NaN: must be a number > 0":                                 {Clients: 10, Alpha: math.NaN()},
+		"partition.Pachinko: Beta = +Inf: must be a number > 0":             {Clients: 10, Beta: math.Inf(1)},
 	} {
 		expect.Error(t, want)(rule.Partition(d))
 	}

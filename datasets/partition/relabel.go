@@ -73,10 +73,7 @@ func (r Relabel) maps(d *Partitioned) ([][]int, error) {
 		return nil, fmt.Errorf("partition.Relabel: Groups = %d: must be in [1, %d], since there are %s and %d classes",
 			r.Groups, most, count(len(d.Clients)), classes)
 	}
-	same := make([]int, classes)
-	for c := range same {
-		same[c] = c
-	}
+	same := upTo(classes)
 	maps, seen := [][]int{same}, map[string]bool{fmt.Sprint(same): true}
 	for src := stream(r.Seed, "labels"); len(maps) < r.Groups; {
 		if p := shuffled(classes, src); !seen[fmt.Sprint(p)] {
