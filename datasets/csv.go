@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"fedkit.example/datasets/internal/columns"
 )
 
 // CSV reads a table of your own: one example per line, a label column, and numbers in all other columns.
@@ -60,10 +62,10 @@ func (c CSV) Make() (*Dataset, error) {
 		t.Test = test.Rows
 	}
 	if c.Label == "" {
-		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %s, was taken for the labels; Label names another\n", c.File, quoted(train.label))
+		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %s, was taken for the labels; Label names another\n", c.File, columns.Quote(train.label))
 	}
 	if train.index {
-		fmt.Fprintf(os.Stderr, "datasets: %s: the first column, %s, was left out as the row numbers that pandas writes; rename it to keep it\n", c.File, quoted(train.names[0]))
+		fmt.Fprintf(os.Stderr, "datasets: %s: the first column, %s, was left out as the row numbers that pandas writes; rename it to keep it\n", c.File, columns.Quote(train.names[0]))
 	}
 	return t.Make()
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
@@ -110,18 +111,8 @@ func skipMark(b *bufio.Reader) {
 	}
 }
 
-// role is the purpose of a column.
-type role int
-
-const (
-	feature role = iota
-	label
-	owner
-	skipped
-)
-
 // columns names the columns after the first line, and returns the role of each.
-func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
+func (c CSV) columns(t *csvFile, first []string) ([]columns.Role, error) {
 	names, seen := make([]string, len(first)), make(map[string]bool, len(first))
 	for i, name := range first {
 		names[i] = strings.TrimSpace(name)
@@ -132,91 +123,42 @@ func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
 		case names[i] == "" && i > 0:
 			return nil, fmt.Errorf("column %d of the first line has no name: must have one, or NoHeader if that line is data", i+1)
 		case seen[names[i]]:
-			return nil, fmt.Errorf("two columns are named %s: names must differ, or NoHeader if the first line is data", quoted(names[i]))
+			return nil, fmt.Errorf("two columns are named %s: names must differ, or NoHeader if the first line is data", columns.Quote(names[i]))
 		}
 		seen[names[i]] = true
 	}
 	if t.names != nil && !slices.Equal(names, t.names) {
-		return nil, fmt.Errorf("has the columns %s: must be those of %s, %s", shortList(names), c.File, shortList(t.names))
+		return nil, fmt.Errorf("has the columns %s: must be those of %s, %s", columns.List(names), c.File, columns.List(t.names))
 	}
 	t.names, t.label = names, cmp.Or(c.Label, names[len(names)-1])
-	return c.roles(t)
-}
-
-func (c CSV) roles(t *csvFile) ([]role, error) {
-	roles, column := make([]role, len(t.names)), make(map[string]int, len(t.names))
-	for i, name := range t.names {
-		column[name] = i
-	}
-	set := func(field, name string, to role) error {
-		i, known := column[name]
-		if !known {
-			return fmt.Errorf("%s = %s: must be one of the columns %s", field, quoted(name), shortList(t.names))
-		}
-		if roles[i] != feature {
-			return fmt.Errorf("%s = %s: must be a column without another use", field, quoted(name))
-		}
-		roles[i] = to
-		return nil
-	}
-	if err := set("Label", t.label, label); err != nil {
+	of, err := columns.Roles(names, columns.Use{Field: "Label", Role: columns.Label, Names: []string{t.label}},
+		columns.Use{Field: "Owner", Role: columns.Owner, Names: []string{c.Owner}}, columns.Use{Field: "Skip", Role: columns.Skipped, Names: c.Skip})
+	if err != nil {
 		return nil, err
 	}
-	if c.Owner != "" {
-		if err := set("Owner", c.Owner, owner); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range c.Skip {
-		if err := set("Skip", name, skipped); err != nil {
-			return nil, err
-		}
-	}
-	if first := t.names[0]; roles[0] == feature && (first == "" || first == "Unnamed: 0") {
-		roles[0], t.index = skipped, true
-	}
-	if !slices.Contains(roles, feature) {
-		return nil, fmt.Errorf("has the columns %s, separated by commas: must have at least one with features beside them", shortList(t.names))
-	}
-	var features []string
+	roles, features := make([]columns.Role, len(names)), []string(nil)
 	words := c.NoHeader || c.Label != "" // the names are known to be names
-	for i, name := range t.names {
-		if roles[i] == feature {
+	for i, name := range names {
+		switch roles[i] = of[name]; {
+		case roles[i] != columns.None:
+		case i == 0 && (name == "" || name == "Unnamed: 0"):
+			roles[i], t.index = columns.Skipped, true
+		default:
 			_, err := strconv.ParseFloat(name, 64)
-			features, words = append(features, name), words || err != nil
+			roles[i], features, words = columns.Feature, append(features, name), words || err != nil
 		}
+	}
+	if features == nil {
+		return nil, fmt.Errorf("has the columns %s, separated by commas: must have at least one with features beside them", columns.List(names))
 	}
 	if !words {
-		return nil, fmt.Errorf("the first line has numbers for the names of features, %s: must be words; NoHeader if that line is data, Label if it is a header", shortList(features))
+		return nil, fmt.Errorf("the first line has numbers for the names of features, %s: must be words; NoHeader if that line is data, Label if it is a header", columns.List(features))
 	}
 	return roles, nil
 }
 
-// shortList quotes names, only the first of many.
-func shortList(names []string) string {
-	const most = 8
-	var words []string
-	for _, name := range names[:min(len(names), most)] {
-		words = append(words, quoted(name))
-	}
-	list := "[" + strings.Join(words, " ") + "]"
-	if len(names) > most {
-		return fmt.Sprintf("%s … (%d)", list, len(names))
-	}
-	return list
-}
-
-// quoted quotes untrusted text, only the beginning if it is long.
-func quoted(words string) string {
-	const most = 60
-	if len(words) <= most {
-		return strconv.Quote(words)
-	}
-	return fmt.Sprintf("%.*q… (%d bytes)", most, words, len(words))
-}
-
 // add appends a line.
-func (c CSV) add(t *csvFile, r *csv.Reader, fields []string, roles []role) error {
+func (c CSV) add(t *csvFile, r *csv.Reader, fields []string, roles []columns.Role) error {
 	line, _ := r.FieldPos(0)
 	if len(fields) != len(roles) {
 		return fmt.Errorf("line %d has %d fields: must have %d, as the first line has", line, len(fields), len(roles))
@@ -229,9 +171,9 @@ func (c CSV) add(t *csvFile, r *csv.Reader, fields []string, roles []role) error
 		field = strings.TrimSpace(field)
 		if err := c.addField(t, field, roles[i]); err != nil {
 			line, _ := r.FieldPos(i)
-			return fmt.Errorf("line %d, column %s: %w", line, quoted(t.names[i]), err)
+			return fmt.Errorf("line %d, column %s: %w", line, columns.Quote(t.names[i]), err)
 		}
-		if roles[i] == owner || roles[i] == label && !c.Regression {
+		if roles[i] == columns.Owner || roles[i] == columns.Label && !c.Regression {
 			size += 36 + len(field)/4
 		}
 	}
@@ -242,24 +184,24 @@ func (c CSV) add(t *csvFile, r *csv.Reader, fields []string, roles []role) error
 }
 
 // addField appends the value of one column.
-func (c CSV) addField(t *csvFile, field string, of role) error {
+func (c CSV) addField(t *csvFile, field string, of columns.Role) error {
 	switch {
-	case of == skipped:
-	case of != feature && field == "":
+	case of == columns.Skipped:
+	case of != columns.Feature && field == "":
 		return errors.New("must not be empty")
-	case of == owner:
+	case of == columns.Owner:
 		t.Owners = append(t.Owners, strings.Clone(field))
-	case of == label && !c.Regression:
+	case of == columns.Label && !c.Regression:
 		if v, err := strconv.ParseFloat(field, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
-			return fmt.Errorf("%s: must be a whole number or a word; Regression predicts numbers", quoted(field))
+			return fmt.Errorf("%s: must be a whole number or a word; Regression predicts numbers", columns.Quote(field))
 		}
 		t.Labels = append(t.Labels, strings.Clone(field))
 	default:
 		v, err := strconv.ParseFloat(field, 32)
 		if err != nil || notFinite(float32(v)) {
-			return fmt.Errorf("%s: must be a finite number%s", quoted(field), map[role]string{feature: "; Skip leaves a column out", label: ", for Regression"}[of])
+			return fmt.Errorf("%s: must be a finite number%s", columns.Quote(field), map[columns.Role]string{columns.Feature: "; Skip leaves a column out", columns.Label: ", for Regression"}[of])
 		}
-		if of == label {
+		if of == columns.Label {
 			t.Targets = append(t.Targets, float32(v))
 		} else {
 			t.Features = append(t.Features, float32(v))

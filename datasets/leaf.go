@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
@@ -62,7 +63,7 @@ func leafCharacters() leafForm[text, text] {
 	}, func(w *writer, y text) error {
 		label, err := known(string(y), 1)
 		if err != nil {
-			return fmt.Errorf("label %s %w", quoted(string(y)), err)
+			return fmt.Errorf("label %s %w", columns.Quote(string(y)), err)
 		}
 		w.labels = append(w.labels, int32(label[0]))
 		return nil

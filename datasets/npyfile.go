@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
@@ -67,7 +68,7 @@ func openMember(path string) (io.ReadCloser, error) {
 		return inArchive{&unpacked{counter{Reader: r}, func() int64 { return packed }}, r, archive}, nil
 	}
 	archive.Close()
-	return nil, fmt.Errorf("%s.npz has no array %s: must be named after a colon, one of %s", name, quoted(member), shortList(names))
+	return nil, fmt.Errorf("%s.npz has no array %s: must be named after a colon, one of %s", name, columns.Quote(member), columns.List(names))
 }
 
 // inArchive closes the archive, too.
@@ -110,7 +111,7 @@ func readNPY(file io.Reader) (*array, error) {
 	}
 	found := npyHeader.FindStringSubmatch(header)
 	if found == nil {
-		return nil, fmt.Errorf("is damaged, or holds no plain array: its header is %s", quoted(header))
+		return nil, fmt.Errorf("is damaged, or holds no plain array: its header is %s", columns.Quote(header))
 	}
 	t := npyTypes[found[2]]
 	if t == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/stat"
 )
@@ -150,15 +151,15 @@ func (t Table) number(d *Dataset) error {
 	}
 	switch d.Train.Labels, d.Test.Labels, d.Classes = ranksOf(t.Train.Labels, t.Test.Labels); {
 	case d.Classes < 2:
-		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, quoted(t.Label), quoted(t.Train.Labels[0]))
+		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, columns.Quote(t.Label), columns.Quote(t.Train.Labels[0]))
 	case d.Classes > maxClasses:
-		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, quoted(t.Label), d.Classes, maxClasses)
+		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, columns.Quote(t.Label), d.Classes, maxClasses)
 	case !t.UnseenLabels && t.Test.Labels != nil:
 		names, words := make([]string, d.Classes), slices.Concat(t.Train.Labels, t.Test.Labels)
 		for i, l := range slices.Concat(d.Train.Labels, d.Test.Labels) {
 			names[l] = words[i]
 		}
-		return d.checkSeen(t.Source+": column "+quoted(t.Label), names)
+		return d.checkSeen(t.Source+": column "+columns.Quote(t.Label), names)
 	}
 	return nil
 }
