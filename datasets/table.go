@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets/internal/columns"
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/stat"
 )
@@ -26,6 +27,8 @@ type Table struct {
 	Label       string  // name of the labels' column in errors; default "Labels"
 
 	UnseenLabels bool // test rows may have labels that no training row has: classes which no model can learn
+
+	images ImageFolder // how images are converted
 }
 
 // Rows are n rows of a Table. One of Features, Images and Texts is set, and one of Labels and Targets.
@@ -39,6 +42,8 @@ type Rows struct {
 	Labels   []string  // [n], names, numbers or words: the C distinct ones of both parts, in ascending order, are the classes 0, …, C−1
 	Targets  []float32 // [n], for a regression
 	Owners   []string  // [n], numbered like classes; nil: unknown
+
+	paths []string // [n], of the files of Images that are not in memory
 }
 
 // Make returns the data set: Floats, or Bytes of images and texts, rows in their order. Errors: lists whose lengths do not fit, values that are
@@ -83,8 +88,8 @@ func (t Table) shape(d *Dataset) error {
 	n := d.Train.Len()
 	var is []int
 	switch {
-	case t.Train.Images != nil || t.Test.Images != nil:
-		images := &Dataset{}
+	case t.Train.Images != nil || t.Test.Images != nil || t.Train.paths != nil:
+		images := &Dataset{Name: t.Name, Shape: slices.Clone(t.images.Size)}
 		if err := t.decode(d, images); err != nil {
 			return err
 		}
@@ -115,16 +120,24 @@ func (t Table) decode(d, images *Dataset) error {
 		to *Split
 	}{{"Train", t.Train, &d.Train}, {"Test", t.Test, &d.Test}} {
 		n := part.to.Len()
-		if part.Features != nil || len(part.Images) != n || n == 0 && part.name == "Train" {
+		if part.Features != nil || len(part.Images)+len(part.paths) != n || n == 0 && part.name == "Train" {
 			return fmt.Errorf("datasets: %s: %s: %d images and %d features of %d rows: must be one image per row, no features, and at least one row", t.Source, part.name, len(part.Images), len(part.Features), n)
 		}
 		if n == 0 {
 			continue
 		}
-		s, err := ImageFolder{}.decode(images, n, func(i int) ([]byte, error) { return part.Images[i], nil })
-		if at := (atImage{}); errors.As(err, &at) {
+		s, err := t.images.decode(images, n, func(i int) ([]byte, error) {
+			if part.paths != nil {
+				return room.ReadFile(part.paths[i], 1)
+			}
+			return part.Images[i], nil
+		})
+		switch at := (atImage{}); {
+		case errors.As(err, &at) && part.paths != nil:
+			return fmt.Errorf("datasets: %s: %w", part.paths[at.image], err)
+		case errors.As(err, &at):
 			return fmt.Errorf("datasets: %s: %s: row %d: %w", t.Source, part.name, at.image, err)
-		} else if err != nil {
+		case err != nil:
 			return fmt.Errorf("datasets: %s: %s: %w", t.Source, part.name, err)
 		}
 		part.to.Bytes, part.to.Scale = s.Bytes, s.Scale
