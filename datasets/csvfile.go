@@ -197,15 +197,15 @@ func (c CSV) addField(t *csvFile, field string, of columns.Role) error {
 		}
 		t.Labels = append(t.Labels, strings.Clone(field))
 	default:
+		to, hint := &t.Features, "; Skip leaves a column out"
+		if of == columns.Label {
+			to, hint = &t.Targets, ", for Regression"
+		}
 		v, err := strconv.ParseFloat(field, 32)
 		if err != nil || notFinite(float32(v)) {
-			return fmt.Errorf("%s: must be a finite number%s", columns.Quote(field), map[columns.Role]string{columns.Feature: "; Skip leaves a column out", columns.Label: ", for Regression"}[of])
+			return fmt.Errorf("%s: must be a finite number%s", columns.Quote(field), hint)
 		}
-		if of == columns.Label {
-			t.Targets = append(t.Targets, float32(v))
-		} else {
-			t.Features = append(t.Features, float32(v))
-		}
+		*to = append(*to, float32(v))
 	}
 	return nil
 }

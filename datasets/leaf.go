@@ -94,7 +94,11 @@ func readLEAF[X, Y any](r io.Reader, form leafForm[X, Y]) (writers []writer, err
 		})
 	})
 	if err == nil {
-		err = ends(d)
+		if _, end := d.Token(); end == nil {
+			err = errors.New("something follows the end")
+		} else if end != io.EOF {
+			err = end
+		}
 	}
 	switch {
 	case err != nil:
@@ -297,18 +301,6 @@ const longestName = 256
 
 // skip reads a value and discards it.
 func skip(d *json.Decoder) error { return d.Decode(new(json.RawMessage)) }
-
-// ends checks that the file ends here.
-func ends(d *json.Decoder) error {
-	switch _, err := d.Token(); err {
-	case io.EOF:
-		return nil
-	case nil:
-		return errors.New("something follows the end")
-	default:
-		return err
-	}
-}
 
 // damage adds the position to an error: the beginning or the end of the value that was read last.
 func damage(d *json.Decoder, err error) error {

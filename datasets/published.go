@@ -286,23 +286,26 @@ func (f *file) bytes() int {
 // all reads the whole content. No byte may be missing, and none may follow, and an idx file must hold unsigned bytes of exactly its
 // dimensions. What is allocated never depends on what is read.
 func (f *file) all(r io.Reader) ([]byte, error) {
-	size, begin := f.bytes(), f.header()
-	if err := room.For(float64(size)); err != nil {
+	if err := room.For(float64(f.bytes())); err != nil {
 		return nil, err
 	}
-	content := make([]byte, size)
-	if n, err := io.ReadFull(r, content[:begin]); err != nil {
-		return nil, short(err, n, size)
-	}
-	if begin > 0 {
-		if err := checkIDXHeader(content[:begin], f.dims); err != nil {
-			return nil, err
+	content := make([]byte, f.bytes())
+	n, err := io.ReadFull(r, content)
+	if f.dims != nil && n >= f.header() {
+		if wrong := checkIDXHeader(content[:f.header()], f.dims); wrong != nil {
+			return nil, wrong
 		}
 	}
-	if n, err := io.ReadFull(r, content[begin:]); err != nil {
-		return nil, short(err, begin+n, size)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, fmt.Errorf("ends after %d of %d bytes: %w", n, len(content), io.ErrUnexpectedEOF)
+	case err != nil:
+		return nil, fmt.Errorf("unreadable after %d of %d bytes: %w", n, len(content), err)
 	}
-	if err := ended(r, size); err != nil {
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return nil, fmt.Errorf("continues after its %d bytes: nothing may follow", len(content))
+	case err != io.EOF: // such as a wrong gzip checksum
 		return nil, err
 	}
 	return content, nil
@@ -322,25 +325,6 @@ func checkIDXHeader(h []byte, dims []int) error {
 	binary.Decode(h[4:], binary.BigEndian, found) // h is long enough
 	if !slices.EqualFunc(found, dims, func(a uint32, b int) bool { return int(a) == b }) {
 		return fmt.Errorf("has dimensions %v: must be %v", found, dims)
-	}
-	return nil
-}
-
-// short is the error of a read that stopped after n of size bytes.
-func short(err error, n, size int) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("ends after %d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
-	}
-	return fmt.Errorf("unreadable after %d of %d bytes: %w", n, size, err)
-}
-
-// ended checks that nothing follows after size bytes.
-func ended(r io.Reader, size int) error {
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return fmt.Errorf("continues after its %d bytes: nothing may follow", size)
-	case err != io.EOF: // such as a wrong gzip checksum
-		return err
 	}
 	return nil
 }
