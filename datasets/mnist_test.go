@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,36 @@ func BenchmarkMNIST(b *testing.B) {
 	b.SetBytes(60000*785 + 10000*785)
 	for b.Loop() {
 		expect.Value(l.Make(context.Background(), "mnist"))(b)
+	}
+}
+
+// Every row of four idx files makes a data set of files with its names, its shape and the kind of checksum that it has. Offline, it says
+// what was tried.
+func TestRowsOfIDXFiles(t *testing.T) {
+	t.Setenv("FEDKIT_DATA", "")
+	for _, p := range named {
+		if len(p.files) != 4 || p.archive.name != "" {
+			continue
+		}
+		tiny, files := row(Name(p.name)), map[string][]byte{}
+		for i := range tiny.files {
+			f := &tiny.files[i]
+			f.dims = append([]int{2}, f.dims[1:]...)
+			content := idx(f.dims, make([]byte, f.bytes()-f.header())...)
+			content[len(content)-1] = byte(p.classes - 1)
+			files[f.name+".gz"] = zipped(content)
+			if inside, packed := sha256.Sum256(content), sha256.Sum256(files[f.name+".gz"]); f.gz != "" {
+				f.gz = hex.EncodeToString(packed[:])
+			} else {
+				f.sha256 = hex.EncodeToString(inside[:])
+			}
+		}
+		d := expect.Value((&Loader{Cache: putIn(t, p.name, files), Offline: true}).load(t.Context(), tiny))(t)
+		if d.Name != p.name || !slices.Equal(d.Shape, p.shape) || d.Classes != 10 || !slices.Equal(d.Test.Labels, []int32{0, 9}) || d.Train.Row(1, nil)[783] != 9.0/255 {
+			t.Errorf("%s: %s %v, labels %v", p.name, d.Name, d.Shape, d.Test.Labels)
+		}
+		l := &Loader{Cache: t.TempDir(), Offline: true}
+		expect.Error(t, "datasets: "+p.name+": no train-images-idx3-ubyte (nor .gz)", filepath.Join(l.Cache, p.name), "not allowed (Offline)")(l.Make(t.Context(), Name(p.name)))
 	}
 }
 
