@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"reflect"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func TestDigitsFile(t *testing.T) {
@@ -22,14 +24,11 @@ func TestDigits(t *testing.T) {
 	if err := d.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if d.Train.Len() != 1438 || d.Test.Len() != 359 {
-		t.Errorf("%d train and %d test rows, want 1438 and 359", d.Train.Len(), d.Test.Len())
-	}
+	expect.That(t, d.Train.Len() == 1438 && d.Test.Len() == 359,
+		"%d train and %d test rows, want 1438 and 359", d.Train.Len(), d.Test.Len())
 	sum := func(values []uint8) (s int) {
 		for _, v := range values {
-			if v > digitsWhite {
-				t.Fatalf("a value is %d: must be at most %d", v, digitsWhite)
-			}
+			expect.Must(t, v <= digitsWhite, "a value is %d: must be at most %d", v, digitsWhite)
 			s += int(v)
 		}
 		return s
@@ -38,9 +37,8 @@ func TestDigits(t *testing.T) {
 		t.Errorf("values sum to %d, in the test part %d; want 561718 and 113088", all, test)
 	}
 	first := []uint8{0, 0, 5, 13, 9, 1, 0, 0} // the top of the file's first row, a zero
-	if !bytes.Equal(d.Train.Bytes[:8], first) || d.Train.Labels[0] != 0 {
-		t.Errorf("begins with %v, label %d", d.Train.Bytes[:8], d.Train.Labels[0])
-	}
+	expect.That(t, bytes.Equal(d.Train.Bytes[:8], first) && d.Train.Labels[0] == 0,
+		"begins with %v, label %d", d.Train.Bytes[:8], d.Train.Labels[0])
 	if got, want := d.Train.Row(0, nil)[3], float32(13)/16; got != want {
 		t.Errorf("a model sees %v, want %v", got, want)
 	}

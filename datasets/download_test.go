@@ -63,9 +63,7 @@ func checkCache(t *testing.T, cache string, want ...string) {
 			found = append(found, e.Name())
 		}
 	}
-	if strings.Join(found, " ") != strings.Join(want, " ") {
-		t.Errorf("the cache holds %v, want %v", found, want)
-	}
+	expect.That(t, strings.Join(found, " ") == strings.Join(want, " "), "the cache holds %v, want %v", found, want)
 }
 
 var allFour = []string{"test-images.gz", "test-labels.gz", "train-images.gz", "train-labels.gz"}
@@ -129,9 +127,8 @@ func TestDownloadFailures(t *testing.T) {
 			bad, good := serve(t, test.answer), serve(t, honest)
 			p, _ := tiny(bad)
 			_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			if err == nil || !strings.Contains(err.Error(), bad+"train-images.gz: ") || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want the address and %q", err, test.want)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), bad+"train-images.gz: ") && strings.Contains(err.Error(), test.want),
+				"error %v, want the address and %q", err, test.want)
 			checkCache(t, cache, test.left...)
 
 			p.mirrors = []string{bad, good}
@@ -158,9 +155,7 @@ func TestDownloadStalls(t *testing.T) {
 			}))
 			cache := t.TempDir()
 			_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			if err == nil || !strings.Contains(err.Error(), "no data for 50ms") {
-				t.Errorf("error %v", err)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), "no data for 50ms"), "error %v", err)
 			// On a busy machine the first bytes may come too late to be kept.
 			if _, err := os.Stat(filepath.Join(cache, "tiny", "train-images.gz.part")); first > 0 && err == nil {
 				checkCache(t, cache, "train-images.gz.part")
@@ -228,9 +223,7 @@ func TestDownloadFromAnUnreachableServer(t *testing.T) {
 	p.mirrors = append(p.mirrors, serve(t, honest))
 	d, err := (&Loader{Cache: t.TempDir(), Progress: io.Discard}).load(context.Background(), p)
 	checkTiny(t, d, err)
-	if dials != 1 {
-		t.Errorf("%d attempts to connect, want 1", dials)
-	}
+	expect.That(t, dials == 1, "%d attempts to connect, want 1", dials)
 }
 
 // A download resumes, or starts again if what is there is not the beginning of the file.
@@ -260,9 +253,7 @@ func TestDownloadResumes(t *testing.T) {
 			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
 			checkTiny(t, d, err)
 			checkCache(t, cache, allFour...)
-			if !slices.Equal(ranges, test.ranges) {
-				t.Errorf("asked for %q, want %q", ranges, test.ranges)
-			}
+			expect.That(t, slices.Equal(ranges, test.ranges), "asked for %q, want %q", ranges, test.ranges)
 		})
 	}
 }
@@ -277,9 +268,7 @@ func TestDownloadToAFullDisk(t *testing.T) {
 	cache := put(t, nil)
 	must.M(os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")))
 	_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
-	}
+	expect.That(t, errors.Is(err, syscall.ENOSPC), "error %v, want %v", err, syscall.ENOSPC)
 	checkCache(t, cache)
 }
 
@@ -358,9 +347,7 @@ func TestProcessesShareACache(t *testing.T) {
 			checkCache(t, cache, allFour...)
 			mu.Lock()
 			defer mu.Unlock()
-			if !slices.Equal(ranges, want) {
-				t.Errorf("asked for %q, want %q", ranges, want)
-			}
+			expect.That(t, slices.Equal(ranges, want), "asked for %q, want %q", ranges, want)
 		})
 	}
 }
@@ -398,9 +385,7 @@ func TestDownloadsAtOnce(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			if err != nil || d.Train.Len() != 3 {
-				t.Errorf("error %v", err)
-			}
+			expect.That(t, err == nil && d.Train.Len() == 3, "error %v", err)
 		})
 	}
 	wait.Wait()

@@ -93,9 +93,7 @@ func TestFEMNISTIsNotThere(t *testing.T) {
 	root := putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
 	_, err := (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
 	for _, want := range []string{"datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 	}
 	root = putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
 	_, err = (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
@@ -112,9 +110,7 @@ func TestLEAFNumbers(t *testing.T) {
 	}
 	w.name, w.labels = "all", []int32{7}
 	got, err := readLEAF(bytes.NewReader(leafJSON(w)), leafImages(256, 62))
-	if err != nil || len(got) != 1 || !bytes.Equal(got[0].bytes, w.bytes) {
-		t.Errorf("%v, error %v", got, err)
-	}
+	expect.That(t, err == nil && len(got) == 1 && bytes.Equal(got[0].bytes, w.bytes), "%v, error %v", got, err)
 	python := `{"users": ["a \"b\" \u00e4"], "num_samples": [2], "more": {"x": [true, false, null, -1.5E+3, "]"]},` +
 		` "user_data": {"a \"b\" \u00e4": {"y": [0, 61], "x": [[1.0, 0.00392156862745098], [39.215686274509803e-3, 0.0]]}}}` + "\n"
 	got, err = readLEAF(strings.NewReader(python), leafImages(2, 62))
@@ -173,9 +169,7 @@ func TestReadLEAFRefuses(t *testing.T) {
 		"{\"a\nb\": 1}":                                                  "is damaged at byte 1: invalid character",
 	} {
 		_, err := readLEAF(strings.NewReader(file), leafImages(2, 62))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", file, err, want)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v, want %q", file, err, want)
 	}
 }
 
@@ -197,19 +191,13 @@ func FuzzLEAF(f *testing.F) {
 			err     error
 			width   int
 		}{{images, errImages, 3}, {characters, errCharacters, window}} {
-			if read.err != nil && read.writers != nil {
-				t.Fatal("writers and an error")
-			}
+			expect.Must(t, read.err == nil || read.writers == nil, "writers and an error")
 			n := 0
 			for _, w := range read.writers {
 				n += len(w.bytes) + len(w.labels)
-				if len(w.bytes) != read.width*len(w.labels) {
-					t.Fatalf("%d bytes, %d labels", len(w.bytes), len(w.labels))
-				}
+				expect.Must(t, len(w.bytes) == read.width*len(w.labels), "%d bytes, %d labels", len(w.bytes), len(w.labels))
 			}
-			if n > len(file) {
-				t.Fatalf("%d values from %d bytes", n, len(file))
-			}
+			expect.Must(t, n <= len(file), "%d values from %d bytes", n, len(file))
 		}
 	})
 }

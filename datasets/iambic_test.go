@@ -107,9 +107,8 @@ func TestIambicAsPublished(t *testing.T) {
 	for _, o := range d.Test.Owner {
 		delete(tested, o)
 	}
-	if len(owners) != 1282 || len(tested) != 0 || d.Train.Len() != 44662 || d.Test.Len() != 11807 {
-		t.Errorf("%d owners, %d without test rows, %d and %d rows", len(owners), len(tested), d.Train.Len(), d.Test.Len())
-	}
+	expect.That(t, len(owners) == 1282 && len(tested) == 0 && d.Train.Len() == 44662 && d.Test.Len() == 11807,
+		"%d owners, %d without test rows, %d and %d rows", len(owners), len(tested), d.Train.Len(), d.Test.Len())
 	if in, _ := windowText(&d.Train, 0); !strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n") {
 		t.Errorf("the first window is %q", in)
 	}
@@ -126,14 +125,10 @@ func FuzzRoles(f *testing.F) {
 			for _, line := range role {
 				n += len(line)
 				for i, c := range line {
-					if !strings.ContainsRune(Characters, c) || (c == '\n') != (i == len(line)-1) {
-						t.Fatalf("line %q", line)
-					}
+					expect.Must(t, strings.ContainsRune(Characters, c) && (c == '\n') == (i == len(line)-1), "line %q", line)
 				}
 			}
 		}
-		if n > len(play)+1 {
-			t.Fatalf("%d characters of %d bytes", n, len(play))
-		}
+		expect.Must(t, n <= len(play)+1, "%d characters of %d bytes", n, len(play))
 	})
 }

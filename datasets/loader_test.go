@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -62,13 +63,10 @@ func put(t *testing.T, files map[string][]byte) string {
 // checkTiny fails unless d is the tiny data set.
 func checkTiny(t *testing.T, d *Dataset, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	must.M(d.Check())
-	if d.Name != "tiny" || d.Train.Len() != 3 || d.Test.Len() != 2 || d.Train.Bytes[11] != 12 || d.Test.Labels[0] != 2 {
-		t.Errorf("wrong data: %+v", d)
-	}
+	expect.That(t, d.Name == "tiny" && d.Train.Len() == 3 && d.Test.Len() == 2 && d.Train.Bytes[11] == 12 && d.Test.Labels[0] == 2,
+		"wrong data: %+v", d)
 	if x := d.Test.Row(1, nil)[0]; x != 1 {
 		t.Errorf("a model sees %v for white, want 1", x)
 	}
@@ -144,10 +142,9 @@ func TestLoadRefusesDamagedFiles(t *testing.T) {
 		delete(files, "test-labels")
 		files["test-labels.gz"] = test.file
 		_, err := (&Loader{Cache: put(t, files), Offline: true}).load(context.Background(), p)
-		if err == nil || !strings.Contains(err.Error(), test.want) ||
-			!strings.HasPrefix(err.Error(), "datasets: tiny: ") || !strings.Contains(err.Error(), "test-labels.gz ") {
-			t.Errorf("%s: error %v, want %q and the file's name", name, err, test.want)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), test.want) &&
+			strings.HasPrefix(err.Error(), "datasets: tiny: ") && strings.Contains(err.Error(), "test-labels.gz "),
+			"%s: error %v, want %q and the file's name", name, err, test.want)
 	}
 }
 
@@ -157,9 +154,7 @@ func TestNothingFoundSaysWhatWasTried(t *testing.T) {
 	_, err := (&Loader{Cache: cache, Data: data, Progress: io.Discard}).load(context.Background(), p)
 	for _, want := range []string{"datasets: tiny: no train-images", filepath.Join(cache, "tiny"), filepath.Join(data, "tiny"),
 		"http://127.0.0.1:1/train-images.gz: ", "set FEDKIT_DATA"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q in it", err, want)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q in it", err, want)
 	}
 
 	t.Setenv("FEDKIT_DATA", "")
@@ -167,9 +162,7 @@ func TestNothingFoundSaysWhatWasTried(t *testing.T) {
 	for l, why := range map[*Loader]string{{Cache: cache, Offline: true}: "(Offline)", {Cache: cache}: "(FEDKIT_OFFLINE is set)"} {
 		_, err = l.load(context.Background(), p)
 		for _, want := range []string{"FEDKIT_DATA: not set", "download: not allowed " + why} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %q in it", err, want)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q in it", err, want)
 		}
 	}
 }
@@ -182,9 +175,7 @@ func TestNoCacheFolder(t *testing.T) {
 	p, plain := tiny("http://127.0.0.1:1/")
 	d, err := (&Loader{Data: put(t, plain)}).load(context.Background(), p)
 	checkTiny(t, d, err)
-	if _, err := (&Loader{Data: t.TempDir()}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), "set FEDKIT_CACHE") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, "set FEDKIT_CACHE")((&Loader{Data: t.TempDir()}).load(context.Background(), p))
 }
 
 func TestByName(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/stat"
 )
@@ -54,23 +55,18 @@ func TestSynthetic(t *testing.T) {
 		want.s.Clients, want.s.Seed = 300, 3
 		d := must.M1(want.s.Make())
 		must.M(d.Check())
-		if d.Name != want.name || d.Features() != 60 || d.Classes != 10 {
-			t.Errorf("%q with %d features and %d classes, want %q", d.Name, d.Features(), d.Classes, want.name)
-		}
+		expect.That(t, d.Name == want.name && d.Features() == 60 && d.Classes == 10,
+			"%q with %d features and %d classes, want %q", d.Name, d.Features(), d.Classes, want.name)
 		if share := topShare(d); math.Abs(share-want.share) > 0.03 {
 			t.Errorf("%s: the most common label has a share of %.3f, want %.3f", want.name, share, want.share)
 		}
 		rows, test := byOwner(&d.Train), byOwner(&d.Test)
-		if len(rows) != 300 || len(test) != 300 {
-			t.Fatalf("%d and %d owners", len(rows), len(test))
-		}
+		expect.Must(t, len(rows) == 300 && len(test) == 300, "%d and %d owners", len(rows), len(test))
 		var means, logs []float64
 		variances := make([]float64, 60)
 		for k := range rows {
 			n := len(rows[k]) + len(test[k])
-			if n < 50 || len(rows[k]) != n*4/5 {
-				t.Errorf("client %d has %d and %d examples", k, len(rows[k]), len(test[k]))
-			}
+			expect.That(t, n >= 50 && len(rows[k]) == n*4/5, "client %d has %d and %d examples", k, len(rows[k]), len(test[k]))
 			logs = append(logs, math.Log(float64(n-50)+0.5))
 			mean := 0.0
 			for j := range 60 {
@@ -112,9 +108,7 @@ func TestSyntheticAlphaChangesNothing(t *testing.T) {
 		d.Name = ""
 		all = append(all, d)
 	}
-	if !reflect.DeepEqual(all[0], all[1]) || !reflect.DeepEqual(all[0], all[2]) {
-		t.Error("the data depend on α")
-	}
+	expect.That(t, reflect.DeepEqual(all[0], all[1]) && reflect.DeepEqual(all[0], all[2]), "the data depend on α")
 }
 
 func TestSyntheticIID(t *testing.T) {
@@ -162,12 +156,8 @@ func TestMadeDataFollowTheSeed(t *testing.T) {
 			return d
 		}
 		a := made(7, 8)
-		if !reflect.DeepEqual(a, made(7, 8)) {
-			t.Errorf("%s: the same seed gives other data", name)
-		}
-		if slices.Equal(a.Train.Floats[:20], made(8, 8).Train.Floats[:20]) {
-			t.Errorf("%s: another seed gives the same data", name)
-		}
+		expect.That(t, reflect.DeepEqual(a, made(7, 8)), "%s: the same seed gives other data", name)
+		expect.That(t, !slices.Equal(a.Train.Floats[:20], made(8, 8).Train.Floats[:20]), "%s: another seed gives the same data", name)
 		if more := made(7, 9); !slices.Equal(a.Train.Floats, more.Train.Floats[:len(a.Train.Floats)]) {
 			t.Errorf("%s: a ninth client changes the first eight", name)
 		}
@@ -250,8 +240,6 @@ func TestMadeDataRefuseBadOptions(t *testing.T) {
 		"mixture of 4 groups: Train: Floats: example 0 holds":           GaussianMixture{Separation: 1e300}.Make,
 	} {
 		d, err := made()
-		if err == nil || d != nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.That(t, err != nil && d == nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 	}
 }

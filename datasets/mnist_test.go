@@ -32,9 +32,8 @@ func realData(t testing.TB, folder string) *Loader {
 func TestMNIST(t *testing.T) {
 	d := must.M1(realData(t, "mnist").Make(context.Background(), "mnist"))
 	expect.OK(t, d.Check())
-	if d.Train.Len() != 60000 || d.Test.Len() != 10000 || d.Features() != 784 || d.Classes != 10 {
-		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
-	}
+	expect.That(t, d.Train.Len() == 60000 && d.Test.Len() == 10000 && d.Features() == 784 && d.Classes == 10,
+		"%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
 	var sum, squares float64
 	for _, b := range d.Train.Bytes {
 		x := float64(b) / 255
@@ -56,9 +55,7 @@ func TestMNISTByName(t *testing.T) {
 	l := realData(t, "mnist")
 	t.Setenv("FEDKIT_CACHE", l.Cache)
 	d, err := Name("MNIST").Make()
-	if err != nil || d.Name != "mnist" {
-		t.Errorf("error %v", err)
-	}
+	expect.That(t, err == nil && d.Name == "mnist", "error %v", err)
 }
 
 func BenchmarkMNIST(b *testing.B) {
@@ -140,8 +137,6 @@ func TestFashionMNIST(t *testing.T) {
 		counts[label]++
 	}
 	for label, n := range counts {
-		if n != 6000 {
-			t.Errorf("%d training images of class %d, want 6000", n, label)
-		}
+		expect.That(t, n == 6000, "%d training images of class %d, want 6000", n, label)
 	}
 }

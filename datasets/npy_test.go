@@ -64,9 +64,7 @@ func TestNPY(t *testing.T) {
 	})
 	d, err := NPY{X: "x.npy", Y: "y.npy", Owner: "who.npy"}.in(dir).Make()
 	expect.OK(t, err)
-	if d.Name != "x" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 3 || d.Train.Len() != 4 || d.Test.Len() != 1 {
-		t.Errorf("%+v", d)
-	}
+	expect.That(t, d.Name == "x" && slices.Equal(d.Shape, []int{2}) && d.Classes == 3 && d.Train.Len() == 4 && d.Test.Len() == 1, "%+v", d)
 	i := int(d.Test.Floats[0])
 	if d.Test.Floats[1] != 10*d.Test.Floats[0] || int(d.Test.Labels[0]) != []int{0, 2, 0, 2, 0}[i] || int(d.Test.Owner[0]) != []int{7, 7, 8, 8, 9}[i] {
 		t.Errorf("%+v", d.Test)
@@ -77,9 +75,8 @@ func TestNPY(t *testing.T) {
 		t.Errorf("%+v, error %v", d, err)
 	}
 	d, err = NPY{X: "first.npy", Y: "y.npy", TestX: "first.npy", TestY: "y.npy", ChannelsFirst: true}.in(dir).Make()
-	if err != nil || !slices.Equal(d.Shape, []int{1, 1, 2}) || !slices.Equal(d.Train.Bytes[:4], []uint8{0, 100, 1, 101}) {
-		t.Errorf("%+v, error %v", d, err)
-	}
+	expect.That(t, err == nil && slices.Equal(d.Shape, []int{1, 1, 2}) && slices.Equal(d.Train.Bytes[:4], []uint8{0, 100, 1, 101}),
+		"%+v, error %v", d, err)
 }
 
 // Images that plainly have their channels first are not taken for strips with 28 channels; a series of 9 channels is none of them.
@@ -117,9 +114,8 @@ func TestNPYScale(t *testing.T) {
 			if scale == 0 {
 				want = map[string][]float32{"bytes.npy": {by255 * 7, by255 * 8, by255 * 9}, "long.npy": {7, 8, 9}}[x]
 			}
-			if err != nil || !slices.Equal(d.Test.Row(1, nil), want) || (d.Test.Bytes != nil) != (x == "bytes.npy") {
-				t.Errorf("%s times %v: %+v, %v, want %v", x, scale, d, err, want)
-			}
+			expect.That(t, err == nil && slices.Equal(d.Test.Row(1, nil), want) && (d.Test.Bytes != nil) == (x == "bytes.npy"),
+				"%s times %v: %+v, %v, want %v", x, scale, d, err, want)
 		}
 	}
 }
@@ -180,9 +176,7 @@ func TestNPZ(t *testing.T) {
 	z.Close()
 	dir := folder(t, map[string]string{"toy.npz": b.String()})
 	d, err := NPY{X: "toy.npz:x_train", Y: "toy.npz:y_train"}.in(dir).Make()
-	if err != nil || d.Name != "toy" || d.Classes != 2 || d.Train.Len() != 4 {
-		t.Errorf("%+v, error %v", d, err)
-	}
+	expect.That(t, err == nil && d.Name == "toy" && d.Classes == 2 && d.Train.Len() == 4, "%+v, error %v", d, err)
 	for path, name := range map[string]string{"toy.npz:x_test": "x_test", "toy.npz": ""} {
 		_, err = NPY{X: path, Y: "toy.npz:y_train"}.in(dir).Make()
 		if want := fmt.Sprintf(`toy.npz has no array %q: must be named after a colon, one of [`, name); err == nil || !strings.Contains(err.Error(), want) {
@@ -350,13 +344,9 @@ for i, (dtype, shape, order) in enumerate([(d, s, o)
 				}
 			}
 		}
-		if !slices.Equal(got, fields[:6]) || len(fields) != 6+5*d.Features() {
-			t.Errorf("array %d: %v, want %v", i, got, fields)
-		}
+		expect.That(t, slices.Equal(got, fields[:6]) && len(fields) == 6+5*d.Features(), "array %d: %v, want %v", i, got, fields)
 	}
-	if len(lines) != 13*3*2 {
-		t.Errorf("%d arrays", len(lines))
-	}
+	expect.That(t, len(lines) == 13*3*2, "%d arrays", len(lines))
 }
 
 func FuzzNPY(f *testing.F) {
@@ -382,9 +372,7 @@ func FuzzNPY(f *testing.F) {
 		for _, k := range a.shape {
 			n *= k
 		}
-		if n != a.values.Len() {
-			t.Fatalf("%d values of shape %v", a.values.Len(), a.shape)
-		}
+		expect.Must(t, n == a.values.Len(), "%d values of shape %v", a.values.Len(), a.shape)
 		var s Split
 		if shape, err := a.images(len(a.shape) == 4); err == nil && a.fill(&s, 0) == nil {
 			d := &Dataset{Shape: shape}
@@ -404,8 +392,6 @@ func numpy(t *testing.T, script string, args ...string) []string {
 		t.Skip("FEDKIT_PYTHON does not name a Python with NumPy")
 	}
 	out, err := exec.CommandContext(t.Context(), python, append([]string{"-c", script}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	expect.Must(t, err == nil, "%v\n%s", err, out)
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Two speakers, one of whom speaks twice.
@@ -20,9 +22,7 @@ func TestText(t *testing.T) {
 	}
 	write("ROMEO\nO, she doth *teach*\n\nJULIET\nAy me! Ay me!\n\n\nROMEO\nthe torches\n")
 	d, err := Text{File: path, Window: 8, Share: 0.25}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	read := func(s *Split, owner int32) (text string) {
 		for row, of := range s.Owner {
 			for i := row * 8; i < (row+1)*8 && of == owner; i++ {
@@ -58,14 +58,10 @@ func TestText(t *testing.T) {
 		"A\nabcdefghijklm\n\nB\nc": "B has 2 characters",
 	} {
 		write(text)
-		if _, err := (Text{File: path}).Make(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		expect.Error(t, want)((Text{File: path}).Make())
 	}
 	for _, wrong := range []Text{{}, {File: path, Window: 1}, {File: path, Share: 1}, {File: path + ".none"}} {
-		if _, err := wrong.Make(); err == nil {
-			t.Errorf("%+v is not refused", wrong)
-		}
+		expect.Error(t)(wrong.Make())
 	}
 }
 
@@ -80,9 +76,7 @@ func TestTextIsLinear(t *testing.T) {
 	}
 	write("One owner\n" + strings.Repeat("aye\n", 1<<20))
 	d, err := Text{File: path}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if n := len(d.Train.Bytes) + len(d.Test.Bytes); n < 1<<22 || n > 1<<22+200 || Characters[d.Test.Bytes[1]] != "aye\n"[(1<<22-1<<22/5+1)%4] {
 		t.Errorf("%d characters", n)
 	}

@@ -122,9 +122,8 @@ func TestIndexOfPandas(t *testing.T) {
 		os.Stderr = stderr
 		expect.OK(t, err)
 		said := strings.ReplaceAll(string(expect.Value(os.ReadFile(c.File+".said"))(t)), "datasets: "+c.File+": ", "")
-		if strings.TrimSpace(said) != c.said || d.Features() != c.features {
-			t.Errorf("%+v, %s: %d features, said %q, want %d and %q", c.Table, c.metadata, d.Features(), said, c.features, c.said)
-		}
+		expect.That(t, strings.TrimSpace(said) == c.said && d.Features() == c.features,
+			"%+v, %s: %d features, said %q, want %d and %q", c.Table, c.metadata, d.Features(), said, c.features, c.said)
 	}
 }
 
@@ -211,9 +210,7 @@ func TestBombInParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bomb.parquet")
 	expect.OK(t, os.WriteFile(path, b.Bytes(), 0o644))
 	_, err := parquet.Table{File: path}.Make()
-	if err == nil || !strings.Contains(err.Error(), "more than 33554432 numbers") {
-		t.Errorf("%d bytes: %v", b.Len(), err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "more than 33554432 numbers"), "%d bytes: %v", b.Len(), err)
 }
 
 // Shards are one table, and images are bytes.
@@ -342,8 +339,6 @@ func FuzzTable(f *testing.F) {
 		} else if len(err.Error()) < 2000 {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	})
 }

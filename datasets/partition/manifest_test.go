@@ -29,9 +29,7 @@ func TestManifest(t *testing.T) {
 		Data:    "017a3ade97d67066ae172e7f79bb850bbf2cdbaa0a870c28804a02553638c4a9",
 		Clients: "1f979de5e43f15cdba922e56ee7b0a3d93bb4e5bad4ce3cf89199eb888bcb80f",
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	expect.That(t, reflect.DeepEqual(got, want), "%+v, want %+v", got, want)
 	if s := got.String(); s != "2 clients, given; data 017a3ade97d6, clients 1f979de5e43f" {
 		t.Error(s)
 	}
@@ -83,9 +81,7 @@ func TestManifestKeepsTheRule(t *testing.T) {
 	} {
 		m := (&Partitioned{Data: owned()}).Manifest(c.rule)
 		b, err := json.Marshal(m)
-		if err != nil || len(b) > 1000 {
-			t.Errorf("%d bytes, %v", len(b), err)
-		}
+		expect.That(t, err == nil && len(b) <= 1000, "%d bytes, %v", len(b), err)
 		var back Manifest
 		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, m) || !back.Equal(m) {
 			t.Errorf("%s came back as %+v, %v", b, back, err)

@@ -37,9 +37,7 @@ func TestPachinkoDealsCIFAR100(t *testing.T) {
 		t.Error("two seeds give the same deal")
 	}
 	for i, c := range deal.Clients {
-		if len(c.Train) != 100 || len(c.Test) < 1 {
-			t.Fatalf("client %d has %d train and %d test rows", i, len(c.Train), len(c.Test))
-		}
+		expect.Must(t, len(c.Train) == 100 && len(c.Test) >= 1, "client %d has %d train and %d test rows", i, len(c.Train), len(c.Test))
 	}
 }
 
@@ -142,9 +140,7 @@ func TestPachinkoRefuses(t *testing.T) {
 func TestSuperclassesEndWithTheirLabels(t *testing.T) {
 	d := cifar100(1000)
 	deal := expect.Value(Relabel{Of: Pachinko{Clients: 10}, Groups: 2}.Partition(d))(t)
-	if deal.Data.Coarse != nil || d.Coarse == nil {
-		t.Error("superclasses of other labels")
-	}
+	expect.That(t, deal.Data.Coarse == nil && d.Coarse != nil, "superclasses of other labels")
 	d.Train.Labels, d.Test.Labels = d.Train.Labels[:500], d.Test.Labels[:100]
 	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
 		s.Width, s.Bytes = 2, s.Bytes[:len(s.Labels)/2]

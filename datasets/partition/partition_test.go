@@ -38,13 +38,10 @@ func checkWhole(t *testing.T, deal *Partitioned) {
 	train, test := 0, 0
 	for i, c := range deal.Clients {
 		train, test = train+len(c.Train), test+len(c.Test)
-		if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
-			t.Fatalf("client %d: rows are not in ascending order", i)
-		}
+		expect.Must(t, slices.IsSorted(c.Train) && slices.IsSorted(c.Test), "client %d: rows are not in ascending order", i)
 	}
-	if train != deal.Data.Train.Len() || test != deal.Data.Test.Len() {
-		t.Fatalf("dealt %d train and %d test rows of %d and %d", train, test, deal.Data.Train.Len(), deal.Data.Test.Len())
-	}
+	expect.Must(t, train == deal.Data.Train.Len() && test == deal.Data.Test.Len(),
+		"dealt %d train and %d test rows of %d and %d", train, test, deal.Data.Train.Len(), deal.Data.Test.Len())
 }
 
 func TestDealsAreWholeAndRepeatable(t *testing.T) {
@@ -64,18 +61,14 @@ func TestDealsAreWholeAndRepeatable(t *testing.T) {
 				checkWhole(t, deal)
 				if r, ok := rule(seed).(Dirichlet); ok {
 					for i, c := range deal.Clients {
-						if len(c.Train) < max(r.MinTrain, 1) || len(c.Test) < max(r.MinTest, 1) {
-							t.Fatalf("seed %d: client %d has %d train and %d test rows", seed, i, len(c.Train), len(c.Test))
-						}
+						expect.Must(t, len(c.Train) >= max(r.MinTrain, 1) && len(c.Test) >= max(r.MinTest, 1),
+							"seed %d: client %d has %d train and %d test rows", seed, i, len(c.Train), len(c.Test))
 					}
 				}
 				again, _ := rule(seed).Partition(d)
-				if !reflect.DeepEqual(deal, again) {
-					t.Fatalf("seed %d gives two different deals", seed)
-				}
-				if before != nil && reflect.DeepEqual(deal.Clients, before.Clients) {
-					t.Fatalf("seeds %d and %d give the same deal", seed-1, seed)
-				}
+				expect.Must(t, reflect.DeepEqual(deal, again), "seed %d gives two different deals", seed)
+				expect.Must(t, before == nil || !reflect.DeepEqual(deal.Clients, before.Clients),
+					"seeds %d and %d give the same deal", seed-1, seed)
 				before = deal
 			}
 		})
@@ -99,9 +92,7 @@ func TestDealsStayTheSame(t *testing.T) {
 		}},
 	} {
 		deal := must.M1(test.rule.Partition(d))
-		if !reflect.DeepEqual(deal.Clients, test.want) {
-			t.Errorf("%s: %#v, want %#v", test.rule, deal.Clients, test.want)
-		}
+		expect.That(t, reflect.DeepEqual(deal.Clients, test.want), "%s: %#v, want %#v", test.rule, deal.Clients, test.want)
 	}
 }
 
@@ -147,9 +138,7 @@ func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 	if train, test := Labels(d, deal.Clients), Labels(d, swapped); !reflect.DeepEqual(train, test) {
 		t.Errorf("train %v, test %v", train, test)
 	}
-	if reflect.DeepEqual(deal.Clients[0].Train, deal.Clients[0].Test) {
-		t.Error("training and test rows are shuffled alike")
-	}
+	expect.That(t, !reflect.DeepEqual(deal.Clients[0].Train, deal.Clients[0].Test), "training and test rows are shuffled alike")
 }
 
 // Topped-up clients keep to their own labels: at this α a client has one or two of the 50 classes. There are rows
@@ -170,9 +159,7 @@ func TestTopUpKeepsLabels(t *testing.T) {
 			}
 		}
 	}
-	if topped == 0 {
-		t.Error("no client was topped up: the test shows nothing")
-	}
+	expect.That(t, topped != 0, "no client was topped up: the test shows nothing")
 }
 
 func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
@@ -189,8 +176,7 @@ func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
 
 func TestManyClients(t *testing.T) {
 	d := labeled(60000, 10000, 10, 9)
-	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Partition(d)
-	expect.OK(t, err)
+	deal := expect.Value(Dirichlet{Clients: 10000, Alpha: 0.1}.Partition(d))(t)
 	checkWhole(t, deal)
 }
 
@@ -243,13 +229,9 @@ func TestCheck(t *testing.T) {
 func TestGivenIsCopied(t *testing.T) {
 	rule := Given{{Train: []int{2, 1}, Test: []int{0}, Group: 3}}
 	deal := must.M1(rule.Partition(labeled(5, 5, 2, 1)))
-	if !reflect.DeepEqual(deal.Clients, []Client(rule)) {
-		t.Errorf("%v, want %v", deal.Clients, rule)
-	}
+	expect.That(t, reflect.DeepEqual(deal.Clients, []Client(rule)), "%v, want %v", deal.Clients, rule)
 	deal.Clients[0].Train[0] = 4
-	if rule[0].Train[0] != 2 {
-		t.Error("the deal shares its rows with the rule")
-	}
+	expect.That(t, rule[0].Train[0] == 2, "the deal shares its rows with the rule")
 }
 
 func TestLabels(t *testing.T) {
@@ -273,9 +255,7 @@ func FuzzDirichlet(f *testing.F) {
 		train, test, classes = int(uint(train)%400), int(uint(test)%400), 2+int(uint(classes)%20)
 		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Partition(labeled(train, test, classes, seed))
 		possible := clients >= 1 && clients <= min(train, test) && alpha > 0 && !math.IsInf(alpha, 1)
-		if (err == nil) != possible {
-			t.Fatalf("error %v", err)
-		}
+		expect.Must(t, (err == nil) == possible, "error %v", err)
 		if err == nil {
 			checkWhole(t, deal)
 		}

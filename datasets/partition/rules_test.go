@@ -74,18 +74,12 @@ func TestEveryRule(t *testing.T) {
 			deal := must.M1(rule.Partition(d))
 			expect.OK(t, deal.Check())
 			for i, c := range deal.Clients {
-				if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
-					t.Fatalf("client %d: rows are not in ascending order", i)
-				}
+				expect.Must(t, slices.IsSorted(c.Train) && slices.IsSorted(c.Test), "client %d: rows are not in ascending order", i)
 			}
 			again, err := rule.Partition(d)
-			if err != nil || !reflect.DeepEqual(deal, again) {
-				t.Errorf("the second deal differs, or %v", err)
-			}
+			expect.That(t, err == nil && reflect.DeepEqual(deal, again), "the second deal differs, or %v", err)
 			other, err := rules(2)[k].Partition(d)
-			if err != nil || reflect.DeepEqual(deal, other) {
-				t.Errorf("another seed gives the same deal, or %v", err)
-			}
+			expect.That(t, err == nil && !reflect.DeepEqual(deal, other), "another seed gives the same deal, or %v", err)
 		})
 	}
 	if after := (&Partitioned{Data: d}).Manifest(IID{}).Data; after != before {
@@ -119,13 +113,10 @@ func TestGroups(t *testing.T) {
 		for _, g := range Groups(deal.Clients) {
 			size[g]++
 		}
-		if len(deal.Clients) != test.clients || len(size) != test.groups {
-			t.Errorf("%s: %d clients in groups %v, want %d in %d", test.rule, len(deal.Clients), size, test.clients, test.groups)
-		}
+		expect.That(t, len(deal.Clients) == test.clients && len(size) == test.groups,
+			"%s: %d clients in groups %v, want %d in %d", test.rule, len(deal.Clients), size, test.clients, test.groups)
 		for g, n := range size {
-			if g < 0 || g >= test.groups || n != test.clients/test.groups {
-				t.Errorf("%s: group %d has %d clients", test.rule, g, n)
-			}
+			expect.That(t, g >= 0 && g < test.groups && n == test.clients/test.groups, "%s: group %d has %d clients", test.rule, g, n)
 		}
 	}
 }
@@ -147,18 +138,14 @@ func TestShards(t *testing.T) {
 		if kinds > 2 {
 			more++
 		}
-		if kinds < 1 || kinds > 4 || len(deal.Clients[i].Train) != 60 {
-			t.Errorf("client %d has %d rows of %d classes", i, len(deal.Clients[i].Train), kinds)
-		}
+		expect.That(t, kinds >= 1 && kinds <= 4 && len(deal.Clients[i].Train) == 60,
+			"client %d has %d rows of %d classes", i, len(deal.Clients[i].Train), kinds)
 		for _, row := range deal.Clients[i].Test {
-			if counts[d.Test.Labels[row]] == 0 {
-				t.Errorf("client %d is tested on class %d, which it does not train on", i, d.Test.Labels[row])
-			}
+			expect.That(t, counts[d.Test.Labels[row]] != 0,
+				"client %d is tested on class %d, which it does not train on", i, d.Test.Labels[row])
 		}
 	}
-	if more > 9 {
-		t.Errorf("%d clients know more than 2 classes", more)
-	}
+	expect.That(t, more <= 9, "%d clients know more than 2 classes", more)
 }
 
 // The bounds in the comment of Shards hold for few clients as for many: at most C − 1 clients know more than PerClient classes, all
@@ -178,9 +165,8 @@ func TestShardsOfAnyLength(t *testing.T) {
 					}
 				}
 				sizes := Sizes(deal.Clients)
-				if more > 9 || all > clients*each+9 || slices.Max(sizes)-slices.Min(sizes) > each {
-					t.Errorf("%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
-				}
+				expect.That(t, more <= 9 && all <= clients*each+9 && slices.Max(sizes)-slices.Min(sizes) <= each,
+					"%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
 			}
 		}
 	}
@@ -201,9 +187,7 @@ func TestMajority(t *testing.T) {
 				if c == i%10 {
 					want = 300 * share
 				}
-				if math.Abs(float64(n)-want) >= 1 {
-					t.Errorf("ρ = %v: client %d has %d rows of class %d, want %.1f", share, i, n, c, want)
-				}
+				expect.That(t, math.Abs(float64(n)-want) < 1, "ρ = %v: client %d has %d rows of class %d, want %.1f", share, i, n, c, want)
 			}
 		}
 	}
@@ -223,29 +207,21 @@ func TestClasses(t *testing.T) {
 					holders[c]++
 				}
 			}
-			if kinds != each {
-				t.Errorf("client %d has %d classes, want %d", i, kinds, each)
-			}
+			expect.That(t, kinds == each, "client %d has %d classes, want %d", i, kinds, each)
 			tested := map[int32]bool{}
 			for _, row := range deal.Clients[i].Test {
 				tested[d.Test.Labels[row]] = true
 			}
-			if len(tested) != each {
-				t.Errorf("client %d is tested on %d classes, want %d", i, len(tested), each)
-			}
+			expect.That(t, len(tested) == each, "client %d is tested on %d classes, want %d", i, len(tested), each)
 		}
-		if slices.Max(holders)-slices.Min(holders) > 1 {
-			t.Errorf("classes have %v holders", holders)
-		}
+		expect.That(t, slices.Max(holders)-slices.Min(holders) <= 1, "classes have %v holders", holders)
 	}
 	sets := [][]int{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {0, 2, 4, 6, 8}, {1, 3, 5, 7, 9}}
 	deal := must.M1(Classes{Clients: 24, Sets: sets}.Partition(d))
 	checkWhole(t, deal)
 	for i, counts := range Labels(d, deal.Clients) {
 		group := deal.Clients[i].Group
-		if group != i/6 {
-			t.Errorf("client %d is in group %d, want %d", i, group, i/6)
-		}
+		expect.That(t, group == i/6, "client %d is in group %d, want %d", i, group, i/6)
 		for c, n := range counts {
 			if want := slices.Contains(sets[group], c); (n > 0) != want {
 				t.Errorf("client %d of group %d has %d of class %d", i, group, n, c)
@@ -266,19 +242,14 @@ func TestClasses(t *testing.T) {
 func TestSame(t *testing.T) {
 	d := gray(12, 5, 2, 3, 4)
 	deal := must.M1(Same{Clients: 3}.Partition(d))
-	if deal.Data != d || len(deal.Clients) != 3 || !deal.Shared {
-		t.Fatalf("%d clients, shared %v", len(deal.Clients), deal.Shared)
-	}
+	expect.Must(t, deal.Data == d && len(deal.Clients) == 3 && deal.Shared, "%d clients, shared %v", len(deal.Clients), deal.Shared)
 	for i, c := range deal.Clients {
-		if len(c.Train) != 12 || len(c.Test) != 5 || &c.Train[0] != &deal.Clients[0].Train[0] {
-			t.Errorf("client %d: %v", i, c)
-		}
+		expect.That(t, len(c.Train) == 12 && len(c.Test) == 5 && &c.Train[0] == &deal.Clients[0].Train[0], "client %d: %v", i, c)
 	}
 	deal = must.M1(Same{Clients: 2, Train: 4, Seen: true, Seed: 1}.Partition(d))
 	test := &deal.Data.Test
-	if d.Test.Len() != 5 || test.Len() != 17 || len(deal.Clients[0].Test) != 5 || len(deal.Clients[1].Test) != 4 {
-		t.Fatalf("%d test rows, of clients %v", test.Len(), deal.Clients)
-	}
+	expect.Must(t, d.Test.Len() == 5 && test.Len() == 17 && len(deal.Clients[0].Test) == 5 && len(deal.Clients[1].Test) == 4,
+		"%d test rows, of clients %v", test.Len(), deal.Clients)
 	for k, row := range deal.Clients[1].Train {
 		if seen := deal.Clients[1].Test[k]; !slices.Equal(test.Row(seen, nil), d.Train.Row(row, nil)) || test.Labels[seen] != d.Train.Labels[row] || test.Owner[seen] != d.Train.Owner[row] {
 			t.Errorf("test row %d is not train row %d", seen, row)
@@ -306,9 +277,7 @@ func TestPowerLaw(t *testing.T) {
 	deal := must.M1(Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Partition(labeled(N, 2000, 3, 7)))
 	checkWhole(t, deal)
 	n, sum := Sizes(deal.Clients), 0.0
-	if slices.IsSortedFunc(n, func(a, b int) int { return b - a }) {
-		t.Error("the ranks are not shuffled")
-	}
+	expect.That(t, !slices.IsSortedFunc(n, func(a, b int) int { return b - a }), "the ranks are not shuffled")
 	for r := range M {
 		sum += math.Pow(float64(r+1), -1.5)
 	}
@@ -368,9 +337,7 @@ func TestQuantityOf(t *testing.T) {
 			whole++
 		}
 	}
-	if whole != 1 {
-		t.Errorf("%d clients keep everything, want 1", whole)
-	}
+	expect.That(t, whole == 1, "%d clients keep everything, want 1", whole)
 }
 
 func TestNatural(t *testing.T) {
@@ -380,9 +347,7 @@ func TestNatural(t *testing.T) {
 	expect.Error(t, "owner 7 of made has 0 test rows: must have at least 1; Drop")((Natural{}).Partition(d))
 	deal, err := Natural{Drop: true}.Partition(d)
 	want := []Client{{Train: []int{1, 3}, Test: []int{1, 3}}, {Train: []int{0, 2, 5}, Test: []int{2}}, {Train: []int{4, 6}, Test: []int{0, 4}}}
-	if err != nil || !reflect.DeepEqual(deal.Clients, want) {
-		t.Errorf("%v, %v", deal, err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(deal.Clients, want), "%v, %v", deal, err)
 	if deal, err = (Natural{Drop: true, MinTrain: 3}).Partition(d); err != nil || !reflect.DeepEqual(deal.Clients, want[1:2]) {
 		t.Errorf("%v, %v", deal, err)
 	}
@@ -393,9 +358,7 @@ func TestNatural(t *testing.T) {
 		}
 		seen[deal.Clients[0].Train[0]] = true
 	}
-	if len(seen) != 3 {
-		t.Errorf("of three owners, 30 seeds choose %d", len(seen))
-	}
+	expect.That(t, len(seen) == 3, "of three owners, 30 seeds choose %d", len(seen))
 }
 
 // numpy.rot90(a, k) of NumPy 2.4.6.
@@ -413,9 +376,8 @@ func TestTurn(t *testing.T) {
 		{[]int{3, 3}, 0, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 	} {
 		got, err := turn(&datasets.Dataset{Shape: test.shape}, test.degrees)
-		if err != nil || !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%v by %d: %v, %v, want %v", test.shape, test.degrees, got, err, test.want)
-		}
+		expect.That(t, err == nil && reflect.DeepEqual(got, test.want),
+			"%v by %d: %v, %v, want %v", test.shape, test.degrees, got, err, test.want)
 	}
 }
 
@@ -424,9 +386,7 @@ func TestRotationsUndo(t *testing.T) {
 	d := gray(40, 20, 5, 2, 2)
 	quarter := func(of Rule, degrees int) Rule { return Rotations{Of: of, Degrees: []int{degrees}} }
 	deal, err := quarter(quarter(quarter(IID{Clients: 2}, 90), 450), -180).Partition(d)
-	if err != nil || !reflect.DeepEqual(deal.Data, d) {
-		t.Errorf("not the same: %v", err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(deal.Data, d), "not the same: %v", err)
 	if deal, err = quarter(IID{Clients: 2}, 90).Partition(d); err != nil || reflect.DeepEqual(deal.Data, d) {
 		t.Errorf("nothing was turned: %v", err)
 	}
@@ -488,9 +448,7 @@ func TestRelabel(t *testing.T) {
 		t.Fatal(drawn, err)
 	}
 	slices.SortFunc(drawn, slices.Compare)
-	if len(slices.CompactFunc(drawn, slices.Equal)) != 6 {
-		t.Error("a permutation is there twice")
-	}
+	expect.That(t, len(slices.CompactFunc(drawn, slices.Equal)) == 6, "a permutation is there twice")
 }
 
 // Every client keeps some of its own rows, as many as asked for or all it has, and its group.
@@ -506,13 +464,11 @@ func TestTake(t *testing.T) {
 			if test > 0 {
 				want = min(test, want)
 			}
-			if len(c.Train) != min(20, len(whole.Train)) || len(c.Test) != want || c.Group != whole.Group {
-				t.Errorf("client %d has %d and %d rows in group %d, of %d and %d in group %d", i, len(c.Train), len(c.Test), c.Group, len(whole.Train), len(whole.Test), whole.Group)
-			}
-			if slices.ContainsFunc(c.Train, func(r int) bool { return !slices.Contains(whole.Train, r) }) ||
-				slices.ContainsFunc(c.Test, func(r int) bool { return !slices.Contains(whole.Test, r) }) {
-				t.Errorf("client %d has rows that were not its own", i)
-			}
+			expect.That(t, len(c.Train) == min(20, len(whole.Train)) && len(c.Test) == want && c.Group == whole.Group,
+				"client %d has %d and %d rows in group %d, of %d and %d in group %d", i, len(c.Train), len(c.Test), c.Group, len(whole.Train), len(whole.Test), whole.Group)
+			expect.That(t, !slices.ContainsFunc(c.Train, func(r int) bool { return !slices.Contains(whole.Train, r) }) &&
+				!slices.ContainsFunc(c.Test, func(r int) bool { return !slices.Contains(whole.Test, r) }),
+				"client %d has rows that were not its own", i)
 		}
 	}
 }
@@ -534,9 +490,8 @@ func TestNoise(t *testing.T) {
 		}
 	}
 	mean, sd := stat.MeanStdDev(noise, nil)
-	if math.Abs(mean) > 4*sigma/math.Sqrt(2*n) || math.Abs(sd-sigma) > 4*sigma/math.Sqrt(4*n) {
-		t.Errorf("mean %v, standard deviation %v", mean, sd)
-	}
+	expect.That(t, math.Abs(mean) <= 4*sigma/math.Sqrt(2*n) && math.Abs(sd-sigma) <= 4*sigma/math.Sqrt(4*n),
+		"mean %v, standard deviation %v", mean, sd)
 	deal = expect.Value((Noise{Of: IID{Clients: 4}, Max: 2}).Partition(d))(t)
 	for i, c := range deal.Clients {
 		row := deal.Data.Test.Row(c.Test[0], nil)
@@ -663,9 +618,8 @@ func TestErrorsOfRules(t *testing.T) {
 		{Intensity{Of: wrongRule{}, Gain: []float64{1}}, d, "partition.Intensity: Of: partition: the deal is nil"},
 	} {
 		deal, err := test.rule.Partition(test.data)
-		if err == nil || deal != nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%#v: error %v, want %q", test.rule, err, test.want)
-		}
+		expect.That(t, err != nil && deal == nil && strings.Contains(err.Error(), test.want),
+			"%#v: error %v, want %q", test.rule, err, test.want)
 	}
 }
 
@@ -724,9 +678,7 @@ func FuzzRules(f *testing.F) {
 		d := gray(1+int(uint(train)%80), 1+int(uint(test)%40), 2, 3, 4)
 		rule := anyRule(kind, anyRule(of, nil, m, n, x, seed, !flag), n, m, x, seed, flag)
 		deal, err := rule.Partition(d)
-		if (deal == nil) == (err == nil) {
-			t.Fatalf("%v: deal %v, error %v", rule, deal, err)
-		}
+		expect.Must(t, (deal == nil) != (err == nil), "%v: deal %v, error %v", rule, deal, err)
 		if err == nil {
 			if err := deal.Check(); err != nil {
 				t.Fatalf("%v: %v", rule, err)

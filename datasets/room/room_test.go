@@ -62,13 +62,9 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	read := 0
 	for ; g.Add(1e6) == nil; read += 1e6 {
 	}
-	if read < 5e8 || read > 1.2e9 {
-		t.Errorf("%d bytes were read", read)
-	}
+	expect.That(t, read >= 5e8 && read <= 1.2e9, "%d bytes were read", read)
 	for range 100 {
 		expect.OK(t, new(Growing).Add(1000))
 	}
-	if !strings.Contains(For(math.Inf(1)).Error(), "+Inf") {
-		t.Error("more than any memory")
-	}
+	expect.That(t, strings.Contains(For(math.Inf(1)).Error(), "+Inf"), "more than any memory")
 }
