@@ -4,8 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"os"
 	"path/filepath"
@@ -50,18 +48,19 @@ func tinyCIFAR(c *published, mirrors ...string) (tiny *published, files map[stri
 	}
 	t.Close()
 	archive = zipped(buffer.Bytes())
-	sum := sha256.Sum256(archive)
-	c.archive.sha256, c.archive.size, c.mirrors = hex.EncodeToString(sum[:]), int64(len(archive)), mirrors
+	c.archive.sha256, c.archive.size, c.mirrors = sumOf(archive), int64(len(archive)), mirrors
 	return c, files, archive
 }
 
 // putIn writes files into the folder under a new root, and returns the root.
-func putIn(t *testing.T, folder string, files map[string][]byte) (root string) {
+func putIn(t testing.TB, folder string, files map[string][]byte) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	must.M(os.MkdirAll(filepath.Join(root, folder), 0o755))
 	for name, content := range files {
-		must.M(os.WriteFile(filepath.Join(root, folder, name), content, 0o644))
+		path := filepath.Join(root, folder, name)
+		must.M(os.MkdirAll(filepath.Dir(path), 0o755))
+		must.M(os.WriteFile(path, content, 0o644))
 	}
 	return root
 }

@@ -20,9 +20,7 @@ import (
 // saved writes a file into a new folder and returns its path.
 func saved(t testing.TB, name, content string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	expect.OK(t, os.WriteFile(path, []byte(content), 0o644))
-	return path
+	return filepath.Join(tree(t, map[string]string{name: content}), name)
 }
 
 const flowers = `length,width,species,garden

@@ -249,7 +249,7 @@ func TestDownloadResumes(t *testing.T) {
 				}
 				resumable(w, r, file)
 			}))
-			cache := put(t, map[string][]byte{"train-images.gz.part": test.part})
+			cache := putIn(t, "tiny", map[string][]byte{"train-images.gz.part": test.part})
 			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
 			checkTiny(t, d, err)
 			checkCache(t, cache, allFour...)
@@ -265,7 +265,7 @@ func TestDownloadToAFullDisk(t *testing.T) {
 	}
 	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
-	cache := put(t, nil)
+	cache := putIn(t, "tiny", nil)
 	must.M(os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")))
 	_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
 	expect.That(t, errors.Is(err, syscall.ENOSPC), "error %v, want %v", err, syscall.ENOSPC)

@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"maps"
 	"net/http"
@@ -39,8 +37,7 @@ func tinyEMNIST(mirror string) (e *published, files map[string][]byte, archive [
 		must.M1(must.M1(z.Create("gzip/" + name)).Write(files[name]))
 	}
 	must.M(z.Close())
-	sum := sha256.Sum256(b.Bytes())
-	e.shape, e.archive.sha256, e.archive.size, e.mirrors = []int{3, 3, 1}, hex.EncodeToString(sum[:]), int64(b.Len()), []string{mirror}
+	e.shape, e.archive.sha256, e.archive.size, e.mirrors = []int{3, 3, 1}, sumOf(b.Bytes()), int64(b.Len()), []string{mirror}
 	return e, files, b.Bytes()
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,24 +50,10 @@ func written(name string, n, f int) writer {
 	return w
 }
 
-// putLEAF writes the files of both parts of a data set into a new folder, and returns it.
-func putLEAF(t *testing.T, name string, train, test map[string][]byte) (root string) {
-	root = t.TempDir()
-	for part, files := range map[string]map[string][]byte{"train": train, "test": test} {
-		dir := filepath.Join(root, name, part)
-		must.M(os.MkdirAll(dir, 0o755))
-		for name, content := range files {
-			must.M(os.WriteFile(filepath.Join(dir, name), content, 0o644))
-		}
-	}
-	return root
-}
-
 func TestFEMNIST(t *testing.T) {
 	a, b, c := written("f1_a", 3, 784), written("f22_b", 2, 784), written("c", 1, 784)
-	root := putLEAF(t, "femnist",
-		map[string][]byte{"all_data_0.json": leafJSON(b), "all_data_1.json": leafJSON(a, c), "readme.txt": nil},
-		map[string][]byte{"all_data_0.json": leafJSON(c, a), "all_data_1.json": leafJSON(b)})
+	root := putIn(t, "femnist", map[string][]byte{"train/all_data_0.json": leafJSON(b), "train/all_data_1.json": leafJSON(a, c), "train/readme.txt": nil,
+		"test/all_data_0.json": leafJSON(c, a), "test/all_data_1.json": leafJSON(b)})
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", root)
 	for range 2 { // the same every time
@@ -90,12 +75,12 @@ func TestFEMNIST(t *testing.T) {
 }
 
 func TestFEMNISTIsNotThere(t *testing.T) {
-	root := putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
+	root := putIn(t, "femnist", map[string][]byte{"train/a.json": leafJSON(written("a", 1, 784))})
 	_, err := (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
 	for _, want := range []string{"datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program"} {
 		expect.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 	}
-	root = putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
+	root = putIn(t, "femnist", map[string][]byte{"train/a.json": leafJSON(written("a", 1, 783)), "test/a.json": nil})
 	_, err = (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
 	if want := filepath.Join("train", "a.json") + " is damaged at byte "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)

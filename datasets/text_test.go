@@ -14,12 +14,7 @@ import (
 // Two speakers, one of whom speaks twice.
 func TestText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "two.txt")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(text string) { expect.OK(t, os.WriteFile(path, []byte(text), 0o600)) }
 	write("ROMEO\nO, she doth *teach*\n\nJULIET\nAy me! Ay me!\n\n\nROMEO\nthe torches\n")
 	d, err := Text{File: path, Window: 8, Share: 0.25}.Make()
 	expect.OK(t, err)
@@ -68,12 +63,7 @@ func TestText(t *testing.T) {
 // The time is proportional to the text: a line was once copied with each that followed it, and a vocabulary once built for each owner.
 func TestTextIsLinear(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.txt")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(text string) { expect.OK(t, os.WriteFile(path, []byte(text), 0o600)) }
 	write("One owner\n" + strings.Repeat("aye\n", 1<<20))
 	d, err := Text{File: path}.Make()
 	expect.OK(t, err)
