@@ -114,7 +114,7 @@ func (t Table) open(all *content, paths []string, first string) error {
 			return fmt.Errorf("datasets: parquet.Table: %s is there twice: must be once, or its rows would be", path)
 		}
 		c := &content{Rows: all.Rows, label: cmp.Or(all.label, t.Label)}
-		if err := t.readFile(c, path); err != nil {
+		if err := t.read(c, path); err != nil {
 			return fmt.Errorf("datasets: %w", err)
 		}
 		if all.names != nil && (!slices.Equal(c.names, all.names) || !slices.Equal(c.widths, all.widths)) {
@@ -125,33 +125,29 @@ func (t Table) open(all *content, paths []string, first string) error {
 	return nil
 }
 
-func (t Table) readFile(c *content, path string) error {
+// read adds the rows of a file.
+func (t Table) read(c *content, path string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	defer func() {
+		if p := recover(); p != nil { // on damaged files, the library may panic
+			err = fmt.Errorf("is damaged: %.200v", p)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}()
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	if err := t.read(c, file, info.Size()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// read adds the rows of a file of that many bytes.
-func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
-	defer func() { // on damaged files, the library may panic
-		if p := recover(); p != nil {
-			err = fmt.Errorf("is damaged: %.200v", p)
-		}
-	}()
-	if err := checkFooter(from, size); err != nil {
+	if err := checkFooter(file, info.Size()); err != nil {
 		return err
 	}
-	f, err := parquet.OpenFile(from, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return fmt.Errorf("is damaged: %.200v", err)
 	}
@@ -170,7 +166,7 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	if err := room.For(need); err != nil {
 		return err
 	}
-	r := reader{content: c, columns: all, most: max(always, times*int(size)), regression: t.Regression}
+	r := reader{content: c, columns: all, most: max(always, times*int(info.Size())), regression: t.Regression}
 	for _, group := range f.RowGroups() {
 		if err := r.group(group); err != nil {
 			return err
