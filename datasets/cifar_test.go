@@ -157,9 +157,8 @@ func TestCIFAR100(t *testing.T) {
 		for class, superclass := range d.Coarse {
 			expect.Must(t, superclass == class/5 && len(d.Coarse) == 100, "%q: superclasses %v", name, d.Coarse)
 		}
-		if in, out := 3*(cifarRow+1)+2+2*cifarPixels+5*32+6, (5*32+6)*3+2; d.Test.Bytes[3*3*cifarPixels+out] != files["test.bin"][in] {
-			t.Errorf("%q: a byte is not where it belongs", name)
-		}
+		in, out := 3*(cifarRow+1)+2+2*cifarPixels+5*32+6, (5*32+6)*3+2
+		expect.That(t, d.Test.Bytes[3*3*cifarPixels+out] == files["test.bin"][in], "%q: a byte is not where it belongs", name)
 	}
 	for at, test := range map[int]struct {
 		to   byte

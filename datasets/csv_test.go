@@ -86,9 +86,8 @@ func TestHeldRows(t *testing.T) {
 		expect.That(t, n == 1 && len(count) == 20, "label and owner %v: %d rows, of %d pairs", key, n, len(count))
 	}
 	d := &Dataset{Shape: []int{1}, Train: s}
-	if err := d.holdBack(0.29, 0, false); err != nil || d.Train.Len() != 71 || d.Test.Len() != 29 {
-		t.Errorf("%d and %d rows, error %v", d.Train.Len(), d.Test.Len(), err)
-	}
+	err := d.holdBack(0.29, 0, false)
+	expect.That(t, err == nil && d.Train.Len() == 71 && d.Test.Len() == 29, "%d and %d rows, error %v", d.Train.Len(), d.Test.Len(), err)
 }
 
 // said returns what is printed on the standard error stream meanwhile.
@@ -119,9 +118,8 @@ func TestUnseenLabels(t *testing.T) {
 	} {
 		table := Table{Train: rows(">50K", "<=50K", "<=50K"), Test: rows(append(c.test, "<=50K")...)}
 		want := `datasets: Table: column "Labels": test rows have labels that no training row has, ` + c.want + allow
-		if _, err := table.Make(); err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		_, err := table.Make()
+		expect.That(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 		table.UnseenLabels = true
 		if d := expect.Value(table.Make())(t); d.Train.Len() != 3 || d.Test.Len() != len(c.test)+1 || d.Classes < 3 {
 			t.Errorf("%+v", d)

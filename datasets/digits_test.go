@@ -16,9 +16,7 @@ func TestDigitsFile(t *testing.T) {
 // sklearn.datasets.load_digits().data.sum().
 func TestDigits(t *testing.T) {
 	d := Digits()
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Check())
 	expect.That(t, d.Train.Len() == 1438 && d.Test.Len() == 359,
 		"%d train and %d test rows, want 1438 and 359", d.Train.Len(), d.Test.Len())
 	sum := func(values []uint8) (s int) {
@@ -28,15 +26,13 @@ func TestDigits(t *testing.T) {
 		}
 		return s
 	}
-	if test, all := sum(d.Test.Bytes), sum(d.Train.Bytes)+sum(d.Test.Bytes); test != 113088 || all != 561718 {
-		t.Errorf("values sum to %d, in the test part %d; want 561718 and 113088", all, test)
-	}
+	test, all := sum(d.Test.Bytes), sum(d.Train.Bytes)+sum(d.Test.Bytes)
+	expect.That(t, test == 113088 && all == 561718, "values sum to %d, in the test part %d; want 561718 and 113088", all, test)
 	first := []uint8{0, 0, 5, 13, 9, 1, 0, 0} // the top of the file's first row, a zero
 	expect.That(t, bytes.Equal(d.Train.Bytes[:8], first) && d.Train.Labels[0] == 0,
 		"begins with %v, label %d", d.Train.Bytes[:8], d.Train.Labels[0])
-	if got, want := d.Train.Row(0, nil)[3], float32(13)/16; got != want {
-		t.Errorf("a model sees %v, want %v", got, want)
-	}
+	got, want := d.Train.Row(0, nil)[3], float32(13)/16
+	expect.That(t, got == want, "a model sees %v, want %v", got, want)
 }
 
 func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
@@ -49,9 +45,8 @@ func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
 		test[l]++
 	}
 	for l := range test {
-		if n := train[l] + test[l]; test[l] < n/5 || test[l] > n/5+1 {
-			t.Errorf("%d of %d images of a %d are for testing", test[l], n, l)
-		}
+		n := train[l] + test[l]
+		expect.That(t, test[l] >= n/5 && test[l] <= n/5+1, "%d of %d images of a %d are for testing", test[l], n, l)
 	}
 }
 
@@ -61,9 +56,8 @@ func TestMNISTOrDigits(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	d := MNISTOrDigits()
 	d.Train.Labels = d.Train.Labels[:1]
-	if again := MNISTOrDigits(); again.Name != "digits" || again.Train.Len() != 1438 {
-		t.Errorf("%s with %d rows, without MNIST", again.Name, again.Train.Len())
-	}
+	again := MNISTOrDigits()
+	expect.That(t, again.Name == "digits" && again.Train.Len() == 1438, "%s with %d rows, without MNIST", again.Name, again.Train.Len())
 }
 
 func TestDigitsAreTheCallersOwn(t *testing.T) {
@@ -73,7 +67,6 @@ func TestDigitsAreTheCallersOwn(t *testing.T) {
 		clear(s.Labels)
 	}
 	d.Shape[0] = 0
-	if got := Digits(); !reflect.DeepEqual(got, want) {
-		t.Error("what one caller writes another reads")
-	}
+	got := Digits()
+	expect.That(t, reflect.DeepEqual(got, want), "what one caller writes another reads")
 }

@@ -182,9 +182,8 @@ func TestDownloadEndsWithItsContext(t *testing.T) {
 	}))
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	for range 2 { // canceled on the way, and before
-		if _, err := l.load(ctx, p); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		_, err := l.load(ctx, p)
+		expect.That(t, errors.Is(err, context.Canceled), "error %v", err)
 		checkCache(t, cache, "train-images.gz.part")
 	}
 }

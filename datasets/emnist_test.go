@@ -80,9 +80,8 @@ func TestEMNIST(t *testing.T) {
 	l := &Loader{Cache: t.TempDir(), Progress: io.Discard}
 	archive = append(bytes.Clone(good[:len(good)-1]), 1)
 	expect.Error(t, "datasets: emnist: no gzip.zip", "the download has SHA-256")(load(l))
-	if entries, _ := os.ReadDir(filepath.Join(l.Cache, "emnist")); len(entries) != 1 || entries[0].Name() != ".lock" {
-		t.Errorf("left %v", entries)
-	}
+	entries, _ := os.ReadDir(filepath.Join(l.Cache, "emnist"))
+	expect.That(t, len(entries) == 1 && entries[0].Name() == ".lock", "left %v", entries)
 	archive = good
 	d, err := load(l)
 	checkTinyEMNIST(t, d, err, "emnist")

@@ -20,9 +20,8 @@ const moor = "# The Moor\n\n## ACT I\n\n### SCENE I. A moor.\n\nA wide plain.\n\
 
 func TestRoles(t *testing.T) {
 	want := [][]string{{"Who  walks--\n", "there?\n", "Go & cost 5\n"}, {"I, 1--or 2.\n", "Is it?\n", "Aye.\n"}, {"No.\n", "Never\n"}}
-	if got := roles(moor); !reflect.DeepEqual(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	got := roles(moor)
+	expect.That(t, reflect.DeepEqual(got, want), "%q, want %q", got, want)
 }
 
 // tinyWheel has two plays of the role A, and B of one line.
@@ -105,9 +104,8 @@ func TestIambicAsPublished(t *testing.T) {
 	}
 	expect.That(t, len(owners) == 1282 && len(tested) == 0 && d.Train.Len() == 44662 && d.Test.Len() == 11807,
 		"%d owners, %d without test rows, %d and %d rows", len(owners), len(tested), d.Train.Len(), d.Test.Len())
-	if in, _ := windowText(&d.Train, 0); !strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n") {
-		t.Errorf("the first window is %q", in)
-	}
+	in, _ := windowText(&d.Train, 0)
+	expect.That(t, strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n"), "the first window is %q", in)
 }
 
 // A line is of known characters, and nothing is longer than the play: a dash of three bytes is two characters.

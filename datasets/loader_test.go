@@ -57,9 +57,8 @@ func checkTiny(t *testing.T, d *Dataset, err error) {
 	must.M(d.Check())
 	expect.That(t, d.Name == "tiny" && d.Train.Len() == 3 && d.Test.Len() == 2 && d.Train.Bytes[11] == 12 && d.Test.Labels[0] == 2,
 		"wrong data: %+v", d)
-	if x := d.Test.Row(1, nil)[0]; x != 1 {
-		t.Errorf("a model sees %v for white, want 1", x)
-	}
+	x := d.Test.Row(1, nil)[0]
+	expect.That(t, x == 1, "a model sees %v for white, want 1", x)
 }
 
 func TestLoadFromFolders(t *testing.T) {

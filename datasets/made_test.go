@@ -137,9 +137,8 @@ func TestSyntheticIID(t *testing.T) {
 	for _, x := range d.Train.Floats {
 		sum += float64(x)
 	}
-	if mean := sum / float64(len(d.Train.Floats)); math.Abs(mean) > 0.01 || d.Name != "synthetic IID" {
-		t.Errorf("%s has features with the mean %v", d.Name, mean)
-	}
+	mean := sum / float64(len(d.Train.Floats))
+	expect.That(t, math.Abs(mean) <= 0.01 && d.Name == "synthetic IID", "%s has features with the mean %v", d.Name, mean)
 }
 
 // The same seed gives the same data, another seed other data, and a client's data do not depend on how many clients there are.

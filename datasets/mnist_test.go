@@ -45,9 +45,8 @@ func TestMNIST(t *testing.T) {
 		t.Errorf("mean %.4f, standard deviation %.4f; want 0.1307 and 0.3081", mean, sd)
 	}
 	for i, want := range []int32{5, 0, 4, 1, 9} {
-		if got := d.Train.Labels[i]; got != want {
-			t.Errorf("training label %d is %d, want %d", i, got, want)
-		}
+		got := d.Train.Labels[i]
+		expect.That(t, got == want, "training label %d is %d, want %d", i, got, want)
 	}
 }
 
@@ -114,9 +113,8 @@ func TestPublishedGzipOnly(t *testing.T) {
 	for name, file := range map[string][]byte{"unpacked": plain["test-images"], "packed elsewhere": other} {
 		gz["test-images.gz"] = file
 		_, err := (&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p)
-		if want := "the published test-images.gz has " + p.files[2].gz; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", name, err, want)
-		}
+		want := "the published test-images.gz has " + p.files[2].gz
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v, want %q", name, err, want)
 	}
 }
 

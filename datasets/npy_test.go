@@ -76,18 +76,16 @@ func TestNPYChannelsFirst(t *testing.T) {
 		false: {{28, 28, 1}, {32, 32, 3}, {16, 16, 64}, {1, 128, 9}, {1, 50, 100}, {4, 4, 512}, {1, 1, 2048}, {3, 7, 7}, {2, 32, 32}, {8, 8, 8}},
 	} {
 		for _, shape := range shapes {
-			if got := hasChannelsFirst(shape); got != want {
-				t.Errorf("%v has channels first: %v, want %v", shape, got, want)
-			}
+			got := hasChannelsFirst(shape)
+			expect.That(t, got == want, "%v has channels first: %v, want %v", shape, got, want)
 		}
 	}
 	dir := tree(t, map[string]string{"x.npy": npyFile("|u1", "(2, 3, 8, 10)", false, make([]uint8, 480)), "y.npy": npyFile("<i8", "(2,)", false, []int64{0, 1})})
 	a := NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy", TestY: "y.npy"}.in(dir)
 	expect.Error(t, "x.npy has shape [2 3 8 10]: must be [n, height, width, channels], or set ChannelsFirst for [n, channels, height, width]")(a.Make())
 	a.ChannelsFirst = true
-	if d := expect.Value(a.Make())(t); !slices.Equal(d.Shape, []int{8, 10, 3}) {
-		t.Errorf("shape %v, want [8 10 3]", d.Shape)
-	}
+	d := expect.Value(a.Make())(t)
+	expect.That(t, slices.Equal(d.Shape, []int{8, 10, 3}), "shape %v, want [8 10 3]", d.Shape)
 }
 
 // What a model sees of bytes and of other integers is Scale times them: tokens as they are, images of 16 bits in [0, 1].
@@ -169,9 +167,8 @@ func TestNPZ(t *testing.T) {
 	expect.That(t, err == nil && d.Name == "toy" && d.Classes == 2 && d.Train.Len() == 4, "%+v, error %v", d, err)
 	for path, name := range map[string]string{"toy.npz:x_test": "x_test", "toy.npz": ""} {
 		_, err = NPY{X: path, Y: "toy.npz:y_train"}.in(dir).Make()
-		if want := fmt.Sprintf(`toy.npz has no array %q: must be named after a colon, one of [`, name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		want := fmt.Sprintf(`toy.npz has no array %q: must be named after a colon, one of [`, name)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%v, want %s", err, want)
 	}
 }
 
@@ -290,9 +287,8 @@ func TestBombs(t *testing.T) {
 	for _, path := range []string{"x.npz:x", "x.npy"} {
 		bounds.Check(t, 0, func() {
 			_, err := openArray(filepath.Join(dir, path))
-			if want := "unpacks to more than 4 MiB and 200 times its size"; err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", path, err, want)
-			}
+			want := "unpacks to more than 4 MiB and 200 times its size"
+			expect.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %v, want %s", path, err, want)
 		})
 	}
 }
@@ -366,9 +362,8 @@ func FuzzNPY(f *testing.F) {
 		var s Split
 		if shape, err := a.images(len(a.shape) == 4); err == nil && a.fill(&s, 0) == nil {
 			d := &Dataset{Shape: shape}
-			if got := max(len(s.Bytes), len(s.Floats)); got != n || got%d.Features() != 0 {
-				t.Fatalf("%d features of shape %v", got, shape)
-			}
+			got := max(len(s.Bytes), len(s.Floats))
+			expect.Must(t, got == n && got%d.Features() == 0, "%d features of shape %v", got, shape)
 		}
 		_, _ = a.whole(0, 10)
 	})

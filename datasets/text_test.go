@@ -67,9 +67,8 @@ func TestTextIsLinear(t *testing.T) {
 	write("One owner\n" + strings.Repeat("aye\n", 1<<20))
 	d, err := Text{File: path}.Make()
 	expect.OK(t, err)
-	if n := len(d.Train.Bytes) + len(d.Test.Bytes); n < 1<<22 || n > 1<<22+200 || Characters[d.Test.Bytes[1]] != "aye\n"[(1<<22-1<<22/5+1)%4] {
-		t.Errorf("%d characters", n)
-	}
+	n := len(d.Train.Bytes) + len(d.Test.Bytes)
+	expect.That(t, n >= 1<<22 && n <= 1<<22+200 && Characters[d.Test.Bytes[1]] == "aye\n"[(1<<22-1<<22/5+1)%4], "%d characters", n)
 	var many strings.Builder
 	for i := range 1 << 15 {
 		fmt.Fprintf(&many, "owner %d\nw%d to be or not\n\n", i, i)

@@ -12,9 +12,8 @@ func TestWords(t *testing.T) {
 	texts := []string{"To be, or not to be: that's\nthe question.", "Be not too tame, nor be too wild; be be"}
 	w := MostFrequent(3, texts...)
 	expect.That(t, slices.Equal(w, Words{"be", "not", "to"}), "words %q", w)
-	if got, want := w.Encode(texts[0]), []int{3, 1, 0, 2, 3, 1, 0, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("%q is %v, want %v", texts[0], got, want)
-	}
+	got, want := w.Encode(texts[0]), []int{3, 1, 0, 2, 3, 1, 0, 0, 0}
+	expect.That(t, slices.Equal(got, want), "%q is %v, want %v", texts[0], got, want)
 	path := saved(t, "two.txt", "HAMLET\n"+texts[0]+"\n\nPLAYER\n"+texts[1]+"\n")
 	d := expect.Value(Text{File: path, Words: 3, Window: 4, Share: 0.3}.Make())(t)
 	if d.Classes != 4 || d.Train.Len() != 4 || !slices.Equal(d.Train.Bytes[:8], []uint8{3, 1, 0, 2, 3, 1, 0, 0}) || !slices.Equal(d.Train.Labels[:8], []int32{1, 0, 2, 3, 1, 0, -1, -1}) {

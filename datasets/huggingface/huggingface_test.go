@@ -107,9 +107,8 @@ func TestHiddenLabels(t *testing.T) {
 	expect.Error(t, name+`: column "character": test rows have labels that no training row has, ["-1"]: must have none; Share without Test splits the training rows instead, UnseenLabels`)(d.Make())
 	for i, d := range []huggingface.Dataset{{Share: 0.2}, {Test: "validation"}, {UnseenLabels: true}} {
 		d.Name, d.Label = name, "character"
-		if got := expect.Value(d.Make())(t); got.Classes != []int{2, 2, 3}[i] || got.Test.Len() != i+1 {
-			t.Errorf("%+v", got)
-		}
+		got := expect.Value(d.Make())(t)
+		expect.That(t, got.Classes == []int{2, 2, 3}[i] && got.Test.Len() == i+1, "%+v", got)
 	}
 }
 

@@ -81,9 +81,8 @@ func TestTableAgreesWithCSV(t *testing.T) {
 	expect.OK(t, os.WriteFile(csv, []byte(text), 0o644))
 	want := expect.Value(datasets.CSV{File: csv, Standardize: true, Seed: 3}.Make())(t)
 	got := expect.Value(parquet.Table{File: file(t, rows...), Standardize: true, Seed: 3}.Make())(t)
-	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
-		t.Errorf("%s\nwant %s", g, w)
-	}
+	g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want)
+	expect.That(t, g == w, "%s\nwant %s", g, w)
 }
 
 // The index of pandas, which is the last column of a table that was filtered or has named rows, is no label and no feature.

@@ -57,9 +57,8 @@ func TestByTarget(t *testing.T) {
 	}
 	noisy := must.M1(Noise{Of: Validation{Of: ByTarget{Of: Dirichlet{Clients: 4, Alpha: 1}}}, Max: 1}.Partition(forms("tags")))
 	expect.OK(t, noisy.Check())
-	if got := Labels(forms("positions"), []Client{{Train: []int{0, 1, 2, 3, 60}}}); !reflect.DeepEqual(got, [][]int{{0, 2, 0, 3}}) {
-		t.Errorf("labels at positions: %v", got)
-	}
+	got := Labels(forms("positions"), []Client{{Train: []int{0, 1, 2, 3, 60}}})
+	expect.That(t, reflect.DeepEqual(got, [][]int{{0, 2, 0, 3}}), "labels at positions: %v", got)
 }
 
 // What a rule cannot do with several targets is refused, and their data are told apart by their manifests.

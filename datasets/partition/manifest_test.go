@@ -58,9 +58,8 @@ func TestManifestSeesEverything(t *testing.T) {
 		d := owned()
 		change(d)
 		h := hashData(d)
-		if j, dup := seen[h]; dup {
-			t.Errorf("changes %d and %d have the same hash", i, j)
-		}
+		j, dup := seen[h]
+		expect.That(t, !dup, "changes %d and %d have the same hash", i, j)
 		seen[h] = i
 	}
 }
@@ -86,9 +85,8 @@ func TestManifestKeepsTheRule(t *testing.T) {
 		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, m) || !back.Equal(m) {
 			t.Errorf("%s came back as %+v, %v", b, back, err)
 		}
-		if got := back.Config.String(); !strings.HasPrefix(got, c.text) {
-			t.Errorf("%s, want %s", got, c.text)
-		}
+		got := back.Config.String()
+		expect.That(t, strings.HasPrefix(got, c.text), "%s, want %s", got, c.text)
 	}
 }
 

@@ -30,12 +30,10 @@ func TestPachinkoDealsCIFAR100(t *testing.T) {
 	d := cifar100(50000)
 	deal := expect.Value(Pachinko{Clients: 500, Seed: 3}.Partition(d))(t)
 	checkWhole(t, deal)
-	if again := expect.Value(Pachinko{Clients: 500, Seed: 3, PerClient: 100, Alpha: 0.1, Beta: 10}.Partition(d))(t); !reflect.DeepEqual(deal, again) {
-		t.Error("the defaults are not N = 100, α = 0.1, β = 10")
-	}
-	if other := expect.Value(Pachinko{Clients: 500, Seed: 4}.Partition(d))(t); reflect.DeepEqual(deal.Clients, other.Clients) {
-		t.Error("two seeds give the same deal")
-	}
+	again := expect.Value(Pachinko{Clients: 500, Seed: 3, PerClient: 100, Alpha: 0.1, Beta: 10}.Partition(d))(t)
+	expect.That(t, reflect.DeepEqual(deal, again), "the defaults are not N = 100, α = 0.1, β = 10")
+	other := expect.Value(Pachinko{Clients: 500, Seed: 4}.Partition(d))(t)
+	expect.That(t, !reflect.DeepEqual(deal.Clients, other.Clients), "two seeds give the same deal")
 	for i, c := range deal.Clients {
 		expect.Must(t, len(c.Train) == 100 && len(c.Test) >= 1, "client %d has %d train and %d test rows", i, len(c.Train), len(c.Test))
 	}
@@ -94,9 +92,8 @@ func TestPachinkoDropsEmptyClasses(t *testing.T) {
 			deal := expect.Value(rule.Partition(d))(t)
 			expect.OK(t, deal.Check())
 			for i, c := range deal.Clients {
-				if want := max(rule.PerClient, 1000/rule.Clients*(1-min(1, rule.PerClient))); len(c.Train) != want {
-					t.Fatalf("%v: client %d has %d train rows, want %d", rule, i, len(c.Train), want)
-				}
+				want := max(rule.PerClient, 1000/rule.Clients*(1-min(1, rule.PerClient)))
+				expect.Must(t, len(c.Train) == want, "%v: client %d has %d train rows, want %d", rule, i, len(c.Train), want)
 			}
 		}
 	}
@@ -130,9 +127,8 @@ func TestPachinkoRefuses(t *testing.T) {
 		Pachinko{Clients: 500}: "500 clients, Pachinko α = 0.1, β = 10",
 		Pachinko{Clients: 2, PerClient: 1, Alpha: 1, Beta: 2, Seed: 3}: "2 clients, Pachinko α = 1, β = 2, 1 row each, seed 3",
 	} {
-		if got := rule.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		got := rule.String()
+		expect.That(t, got == want, "%q, want %q", got, want)
 	}
 }
 

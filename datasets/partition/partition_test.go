@@ -99,9 +99,8 @@ func TestDealsStayTheSame(t *testing.T) {
 func TestSizesDifferByOneAtMost(t *testing.T) {
 	deal := must.M1(IID{Clients: 7}.Partition(labeled(100, 20, 3, 1)))
 	checkWhole(t, deal)
-	if n := Sizes(deal.Clients); slices.Max(n)-slices.Min(n) > 1 {
-		t.Errorf("sizes %v", n)
-	}
+	n := Sizes(deal.Clients)
+	expect.That(t, slices.Max(n)-slices.Min(n) <= 1, "sizes %v", n)
 }
 
 // A client's number of rows of a class is hypergeometric. With 20·10 counts, all within 4.9 standard deviations is what
@@ -119,9 +118,8 @@ func TestIIDLabelShares(t *testing.T) {
 		for c, k := range counts {
 			share := class[c] / N
 			sd := math.Sqrt(n * share * (1 - share) * (N - n) / (N - 1))
-			if z := (float64(k) - n*share) / sd; math.Abs(z) > 4.9 {
-				t.Errorf("client %d has %d rows of class %d: z = %.1f", i, k, c, z)
-			}
+			z := (float64(k) - n*share) / sd
+			expect.That(t, math.Abs(z) <= 4.9, "client %d has %d rows of class %d: z = %.1f", i, k, c, z)
 		}
 	}
 }
@@ -135,9 +133,8 @@ func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 	for i, c := range deal.Clients {
 		swapped[i] = Client{Train: c.Test, Test: c.Train}
 	}
-	if train, test := Labels(d, deal.Clients), Labels(d, swapped); !reflect.DeepEqual(train, test) {
-		t.Errorf("train %v, test %v", train, test)
-	}
+	train, test := Labels(d, deal.Clients), Labels(d, swapped)
+	expect.That(t, reflect.DeepEqual(train, test), "train %v, test %v", train, test)
 	expect.That(t, !reflect.DeepEqual(deal.Clients[0].Train, deal.Clients[0].Test), "training and test rows are shuffled alike")
 }
 
@@ -154,9 +151,8 @@ func TestTopUpKeepsLabels(t *testing.T) {
 			topped++
 		}
 		for _, row := range c.Test {
-			if l := d.Test.Labels[row]; counts[i][l] == 0 && len(c.Test) == 30 {
-				t.Errorf("client %d is tested on class %d, which it does not train on", i, l)
-			}
+			l := d.Test.Labels[row]
+			expect.That(t, counts[i][l] != 0 || len(c.Test) != 30, "client %d is tested on class %d, which it does not train on", i, l)
 		}
 	}
 	expect.That(t, topped != 0, "no client was topped up: the test shows nothing")
@@ -167,9 +163,8 @@ func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
 		src := stream(8, "test")
 		for range 200 {
 			p := logShares(10, alpha, src)
-			if top := slices.Max(p); !(top > -1) || top > 1e-12 {
-				t.Fatalf("α = %v: the largest log p is %v of %v", alpha, top, p)
-			}
+			top := slices.Max(p)
+			expect.Must(t, top > -1 && top <= 1e-12, "α = %v: the largest log p is %v of %v", alpha, top, p)
 		}
 	}
 }
@@ -190,9 +185,8 @@ func BenchmarkDirichlet10000Clients(b *testing.B) {
 func TestRegressionsAreDealtByIID(t *testing.T) {
 	deal := must.M1(IID{Clients: 3}.Partition(regression(10)))
 	checkWhole(t, deal)
-	if got := Labels(deal.Data, deal.Clients); len(got) != 3 || len(got[0]) != 0 {
-		t.Errorf("labels of a regression: %v", got)
-	}
+	got := Labels(deal.Data, deal.Clients)
+	expect.That(t, len(got) == 3 && len(got[0]) == 0, "labels of a regression: %v", got)
 }
 
 func TestCheck(t *testing.T) {
@@ -238,9 +232,8 @@ func TestLabels(t *testing.T) {
 	d := labeled(4, 1, 3, 1)
 	d.Train.Labels = []int32{2, 0, 2, 1}
 	got := Labels(d, []Client{{Train: []int{0, 2, 3}}, {Train: []int{1, 4, -1}}})
-	if want := [][]int{{0, 1, 2}, {1, 0, 0}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	want := [][]int{{0, 1, 2}, {1, 0, 0}}
+	expect.That(t, reflect.DeepEqual(got, want), "%v, want %v", got, want)
 }
 
 func FuzzDirichlet(f *testing.F) {

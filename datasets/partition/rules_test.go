@@ -82,9 +82,8 @@ func TestEveryRule(t *testing.T) {
 			expect.That(t, err == nil && !reflect.DeepEqual(deal, other), "another seed gives the same deal, or %v", err)
 		})
 	}
-	if after := (&Partitioned{Data: d}).Manifest(IID{}).Data; after != before {
-		t.Error("a rule has changed the data set it was given")
-	}
+	after := (&Partitioned{Data: d}).Manifest(IID{}).Data
+	expect.That(t, after == before, "a rule has changed the data set it was given")
 }
 
 // Clients and groups of the compositions: every pair of groups is there, with equal numbers of clients.
@@ -179,9 +178,8 @@ func TestMajority(t *testing.T) {
 		deal := must.M1(Majority{Clients: 20, Share: share, Seed: 6}.Partition(d))
 		checkWhole(t, deal)
 		for i, counts := range Labels(d, deal.Clients) {
-			if own := i % 10; deal.Clients[i].Group != own {
-				t.Errorf("client %d is in group %d", i, deal.Clients[i].Group)
-			}
+			own := i % 10
+			expect.That(t, deal.Clients[i].Group == own, "client %d is in group %d", i, deal.Clients[i].Group)
 			for c, n := range counts {
 				want := 300 * (1 - share) / 9
 				if c == i%10 {
@@ -223,9 +221,8 @@ func TestClasses(t *testing.T) {
 		group := deal.Clients[i].Group
 		expect.That(t, group == i/6, "client %d is in group %d, want %d", i, group, i/6)
 		for c, n := range counts {
-			if want := slices.Contains(sets[group], c); (n > 0) != want {
-				t.Errorf("client %d of group %d has %d of class %d", i, group, n, c)
-			}
+			want := slices.Contains(sets[group], c)
+			expect.That(t, (n > 0) == want, "client %d of group %d has %d of class %d", i, group, n, c)
 		}
 	}
 	// Classes that nobody takes are left over.
@@ -284,9 +281,8 @@ func TestPowerLaw(t *testing.T) {
 	slices.Sort(n)
 	slices.Reverse(n)
 	for r, n := range n {
-		if want := N * math.Pow(float64(r+1), -1.5) / sum; math.Abs(float64(n)-want) > 1 {
-			t.Errorf("rank %d has %d rows, want %.1f", r+1, n, want)
-		}
+		want := N * math.Pow(float64(r+1), -1.5) / sum
+		expect.That(t, math.Abs(float64(n)-want) <= 1, "rank %d has %d rows, want %.1f", r+1, n, want)
 	}
 }
 
@@ -306,9 +302,8 @@ func TestDirichletSizes(t *testing.T) {
 		v = append(v, sum)
 	}
 	mean, sd := stat.MeanStdDev(v, nil)
-	if want := (1 - 1.0/M) / (alpha*M + 1); math.Abs(mean-want) > 4*sd/20 {
-		t.Errorf("mean %v, want %v ± %v", mean, want, 4*sd/20)
-	}
+	want := (1 - 1.0/M) / (alpha*M + 1)
+	expect.That(t, math.Abs(mean-want) <= 4*sd/20, "mean %v, want %v ± %v", mean, want, 4*sd/20)
 }
 
 // Over another rule, sizes are multiplied: client i keeps q_i / max q of its rows.
@@ -329,9 +324,8 @@ func TestQuantityOf(t *testing.T) {
 			t.Errorf("client %d keeps %d test rows, want %.1f", i, len(c.Test), want)
 		}
 		for _, row := range c.Train {
-			if _, held := slices.BinarySearch(was.Clients[i].Train, row); !held {
-				t.Errorf("client %d has row %d, which was not its own", i, row)
-			}
+			_, held := slices.BinarySearch(was.Clients[i].Train, row)
+			expect.That(t, held, "client %d has row %d, which was not its own", i, row)
 		}
 		if share == 1 {
 			whole++
@@ -405,9 +399,8 @@ func TestEveryRotation(t *testing.T) {
 	was, _ := of.Partition(d)
 	deal := must.M1(Rotations{Of: of, Degrees: []int{0, 90, 180}, FullCopies: true}.Partition(d))
 	checkWhole(t, deal)
-	if n := deal.Data.Train.Len(); n != 120 || len(deal.Clients) != 12 {
-		t.Fatalf("%d rows, %d clients", n, len(deal.Clients))
-	}
+	n := deal.Data.Train.Len()
+	expect.Must(t, n == 120 && len(deal.Clients) == 12, "%d rows, %d clients", n, len(deal.Clients))
 	for j, degrees := range []int{0, 90, 180} {
 		from, _ := turn(d, degrees)
 		for row := range 40 {
@@ -499,9 +492,8 @@ func TestNoise(t *testing.T) {
 		for _, v := range row {
 			sum += float64(v) * float64(v)
 		}
-		if got, want := math.Sqrt(sum/n), 0.5*float64(i+1); math.Abs(got-want) > 4*want/math.Sqrt(2*n) {
-			t.Errorf("client %d has noise of σ = %v, want %v", i, got, want)
-		}
+		got, want := math.Sqrt(sum/n), 0.5*float64(i+1)
+		expect.That(t, math.Abs(got-want) <= 4*want/math.Sqrt(2*n), "client %d has noise of σ = %v, want %v", i, got, want)
 	}
 }
 
@@ -662,9 +654,8 @@ func TestWords(t *testing.T) {
 		"8 clients, all with the same 5 rows for training, the last tested on them, seed 2": Same{Clients: 8, Train: 5, Seen: true, Seed: 2},
 		"5 clients, majority class ρ = 0.9, seed 2":                                         Majority{Clients: 5, Share: 0.9, Seed: 2},
 	} {
-		if got := rule.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		got := rule.String()
+		expect.That(t, got == want, "%q, want %q", got, want)
 	}
 }
 

@@ -119,7 +119,6 @@ func TestManifestOfValidation(t *testing.T) {
 	rule := Given{{Train: []int{0}, Test: []int{0}, Validation: []int{1}}}
 	eight := func(v byte) []byte { return []byte{v, 0, 0, 0, 0, 0, 0, 0} }
 	want := sha256.Sum256(slices.Concat(eight(0), eight(1), eight(0), eight(1), eight(0), []byte("validation"), eight(1), eight(1)))
-	if got := (&Partitioned{Data: owned(), Clients: rule}).Manifest(rule).Clients; got != hex.EncodeToString(want[:]) {
-		t.Errorf("%s, want %x", got, want)
-	}
+	got := (&Partitioned{Data: owned(), Clients: rule}).Manifest(rule).Clients
+	expect.That(t, got == hex.EncodeToString(want[:]), "%s, want %x", got, want)
 }
