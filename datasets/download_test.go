@@ -73,16 +73,14 @@ func TestDownload(t *testing.T) {
 	p, _ := tiny(serve(t, honest))
 	cache := filepath.Join(t.TempDir(), "made", "on the way")
 	var said bytes.Buffer
-	d, err := (&Loader{Cache: cache, Progress: &said}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: &said}).load(context.Background(), p))(t))
 	checkCache(t, cache, allFour...)
 	for _, want := range []string{"downloading " + p.mirrors[0] + "train-images.gz", "test-labels: 100 %"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("progress is %q, want %q in it", said.String(), want)
 		}
 	}
-	d, err = (&Loader{Cache: cache, Offline: true}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: cache, Offline: true}).load(context.Background(), p))(t))
 }
 
 func TestDownloadFailures(t *testing.T) {
@@ -132,8 +130,7 @@ func TestDownloadFailures(t *testing.T) {
 			checkCache(t, cache, test.left...)
 
 			p.mirrors = []string{bad, good}
-			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			checkTiny(t, d, err)
+			checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p))(t))
 			checkCache(t, cache, allFour...)
 		})
 	}
@@ -220,8 +217,7 @@ func TestDownloadFromAnUnreachableServer(t *testing.T) {
 		expect.Error(t, want)((&Loader{Cache: t.TempDir()}).load(context.Background(), p))
 	}
 	p.mirrors = append(p.mirrors, serve(t, honest))
-	d, err := (&Loader{Cache: t.TempDir(), Progress: io.Discard}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: t.TempDir(), Progress: io.Discard}).load(context.Background(), p))(t))
 	expect.That(t, dials == 1, "%d attempts to connect, want 1", dials)
 }
 
@@ -249,8 +245,7 @@ func TestDownloadResumes(t *testing.T) {
 				resumable(w, r, file)
 			}))
 			cache := putIn(t, "tiny", map[string][]byte{"train-images.gz.part": test.part})
-			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			checkTiny(t, d, err)
+			checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p))(t))
 			checkCache(t, cache, allFour...)
 			expect.That(t, slices.Equal(ranges, test.ranges), "asked for %q, want %q", ranges, test.ranges)
 		})
@@ -278,8 +273,7 @@ func TestDownloadInAnotherProcess(t *testing.T) {
 		t.Skip("run by TestProcessesShareACache")
 	}
 	p, _ := tiny(mirror)
-	d, err := (&Loader{Progress: io.Discard}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Progress: io.Discard}).load(context.Background(), p))(t))
 }
 
 // A process waits for another that is downloading the same file. If that one is killed, it resumes the download.
@@ -329,8 +323,7 @@ func TestProcessesShareACache(t *testing.T) {
 			var wait sync.WaitGroup
 			wait.Go(func() {
 				p, _ := tiny(mirror)
-				d, err := (&Loader{Cache: cache, Progress: progress}).load(context.Background(), p)
-				checkTiny(t, d, err)
+				checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: progress}).load(context.Background(), p))(t))
 			})
 			<-waiting
 			want := []string{""}

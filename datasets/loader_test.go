@@ -51,9 +51,8 @@ func tiny(mirrors ...string) (*published, map[string][]byte) {
 }
 
 // checkTiny fails unless d is the tiny data set.
-func checkTiny(t *testing.T, d *Dataset, err error) {
+func checkTiny(t *testing.T, d *Dataset) {
 	t.Helper()
-	expect.OK(t, err)
 	must.M(d.Check())
 	expect.That(t, d.Name == "tiny" && d.Train.Len() == 3 && d.Test.Len() == 2 && d.Train.Bytes[11] == 12 && d.Test.Labels[0] == 2,
 		"wrong data: %+v", d)
@@ -85,19 +84,16 @@ func TestLoadFromFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.Offline = true
-			d, err := l.load(context.Background(), p)
-			checkTiny(t, d, err)
+			checkTiny(t, expect.Value(l.load(context.Background(), p))(t))
 		})
 	}
 	t.Run("environment", func(t *testing.T) {
 		t.Setenv("FEDKIT_CACHE", none)
 		t.Setenv("FEDKIT_DATA", putIn(t, "tiny", gz))
-		d, err := new(Loader).load(context.Background(), p)
-		checkTiny(t, d, err)
+		checkTiny(t, expect.Value(new(Loader).load(context.Background(), p))(t))
 		t.Setenv("FEDKIT_CACHE", putIn(t, "tiny", plain))
 		t.Setenv("FEDKIT_DATA", "")
-		d, err = new(Loader).load(context.Background(), p)
-		checkTiny(t, d, err)
+		checkTiny(t, expect.Value(new(Loader).load(context.Background(), p))(t))
 	})
 }
 
@@ -162,8 +158,7 @@ func TestNoCacheFolder(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	p, plain := tiny("http://127.0.0.1:1/")
-	d, err := (&Loader{Data: putIn(t, "tiny", plain)}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Data: putIn(t, "tiny", plain)}).load(context.Background(), p))(t))
 	expect.Error(t, "set FEDKIT_CACHE")((&Loader{Data: t.TempDir()}).load(context.Background(), p))
 }
 

@@ -105,8 +105,7 @@ func TestPublishedGzipOnly(t *testing.T) {
 		gz[f.name+".gz"] = zipped(plain[f.name])
 		f.sha256, f.gz = "", sumOf(gz[f.name+".gz"])
 	}
-	d, err := (&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p))(t))
 
 	other := append([]byte{}, gz["test-images.gz"]...)
 	other[9] = 3 // the gzip header's operating system
