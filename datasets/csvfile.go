@@ -51,7 +51,9 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	if err := isText(b, "comma-separated text"); err != nil {
 		return err
 	}
-	skipMark(b)
+	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = b.Discard(len(mark)) // Peek has buffered them
+	}
 	r := csv.NewReader(b)
 	r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true
 	first, err := r.Read()
@@ -103,13 +105,6 @@ func (l *rowReader) Read(p []byte) (int, error) {
 
 // byteOrderMark is what some programs write first.
 const byteOrderMark = "\ufeff"
-
-// skipMark skips it.
-func skipMark(b *bufio.Reader) {
-	if mark, _ := b.Peek(3); string(mark) == byteOrderMark {
-		_, _ = b.Discard(len(mark)) // Peek has buffered them
-	}
-}
 
 // columns names the columns after the first line, and returns the role of each.
 func (c CSV) columns(t *csvFile, first []string) ([]columns.Role, error) {

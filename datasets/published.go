@@ -77,7 +77,7 @@ func (l *Loader) paths(ctx context.Context, p *published) (paths []string, err e
 
 // source is where the archive may be, or the files that it has.
 func (p *published) source() *source {
-	s := &source{what: p.archive.name, folder: p.name, name: p.archive.name, limit: p.archive.size, hint: p.hint,
+	s := &source{what: p.archive.name, folder: p.name, name: p.archive.name, mirrors: p.mirrors, limit: p.archive.size, hint: p.hint,
 		check: func(r io.Reader) error { return checkSHA256(r, p.archive.sha256) }}
 	places, roots := []string{p.archive.name}, []string{p.name}
 	if p.files != nil {
@@ -97,9 +97,6 @@ func (p *published) source() *source {
 			}
 		}
 		return ""
-	}
-	for _, mirror := range p.mirrors {
-		s.urls = append(s.urls, mirror+p.archive.name)
 	}
 	return s
 }
@@ -201,8 +198,8 @@ func checkSHA256(r io.Reader, published string) error {
 
 // in returns where to look for the file and where to download it, for a data set with this folder and these mirrors.
 func (f *file) in(folder string, mirrors []string) *source {
-	s := &source{
-		what: f.name + " (nor .gz)", folder: folder, name: f.name + ".gz",
+	return &source{
+		what: f.name + " (nor .gz)", folder: folder, name: f.name + ".gz", mirrors: mirrors,
 		find: func(root string) string {
 			return firstFile(filepath.Join(root, folder, f.name+".gz"), filepath.Join(root, folder, f.name))
 		},
@@ -210,10 +207,6 @@ func (f *file) in(folder string, mirrors []string) *source {
 		limit: int64(f.bytes()) + 1<<20,
 		check: func(r io.Reader) error { _, err := f.decode(r); return err },
 	}
-	for _, mirror := range mirrors {
-		s.urls = append(s.urls, mirror+f.name+".gz")
-	}
-	return s
 }
 
 // firstFile returns the first of the paths that is a regular file, or "".
