@@ -286,9 +286,8 @@ func TestBombs(t *testing.T) {
 	dir := tree(t, map[string]string{"x.npz": packed.String(), "x.npy": gz.String()})
 	for _, path := range []string{"x.npz:x", "x.npy"} {
 		bounds.Check(t, 0, func() {
-			_, err := openArray(filepath.Join(dir, path))
 			want := "unpacks to more than 4 MiB and 200 times its size"
-			expect.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %v, want %s", path, err, want)
+			expect.Error(t, want)(openArray(filepath.Join(dir, path)))
 		})
 	}
 }
