@@ -81,13 +81,18 @@ func (e atImage) Unwrap() error { return e.error }
 // decode returns n images, without labels. The first of all sets what d.Shape lacks.
 func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, err error)) (s Split, err error) {
 	if len(d.Shape) < 3 {
+		var c image.Config
 		file, err := read(0)
 		if err == nil {
-			err = f.shape(d, file)
+			c, _, err = imageConfig(file)
 		}
 		if err != nil {
 			return s, atImage{0, err}
 		}
+		if f.Size == nil {
+			d.Shape = []int{c.Height, c.Width}
+		}
+		d.Shape = append(d.Shape, cmp.Or(f.Channels, channels(c.ColorModel)))
 	}
 	values := d.Features()
 	if n > maxValues/values {
@@ -165,19 +170,6 @@ func each(dir string, folders bool, visit func(name string) error) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// shape completes the shape of an example by the first image.
-func (f ImageFolder) shape(d *Dataset, file []byte) error {
-	c, _, err := imageConfig(file)
-	if err != nil {
-		return err
-	}
-	if f.Size == nil {
-		d.Shape = []int{c.Height, c.Width}
-	}
-	d.Shape = append(d.Shape, cmp.Or(f.Channels, channels(c.ColorModel)))
 	return nil
 }
 
