@@ -61,10 +61,10 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 	}
 	path = filepath.Join(folder, s.name)
 	lock, err := l.lock(ctx, path)
-	defer lock.Close()
 	if err != nil {
 		return "", err
 	}
+	defer lock.Close()
 	if _, err := os.Stat(path); err == nil { // by another process in the meantime
 		return path, nil
 	}
@@ -106,7 +106,10 @@ func (l *Loader) lock(ctx context.Context, path string) (*flock.Flock, error) {
 		fmt.Fprintf(l.progress(), "waiting for %s, which another process is downloading\n", filepath.Base(path))
 		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
 	}
-	return lock, err
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
 }
 
 // verify checks what has been downloaded, and empties it if it is wrong.
