@@ -25,9 +25,13 @@ import (
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
-// Tests download from servers of their own.
+// realFiles is the folder with published files that FEDKIT_DATA names.
+var realFiles = os.Getenv("FEDKIT_DATA")
+
+// Tests download from servers of their own, and look for files in folders of their own.
 func TestMain(m *testing.M) {
 	os.Unsetenv("FEDKIT_OFFLINE")
+	os.Unsetenv("FEDKIT_DATA")
 	os.Exit(m.Run())
 }
 
@@ -69,7 +73,6 @@ func checkCache(t *testing.T, cache string, want ...string) {
 var allFour = []string{"test-images.gz", "test-labels.gz", "train-images.gz", "train-labels.gz"}
 
 func TestDownload(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	cache := filepath.Join(t.TempDir(), "made", "on the way")
 	var said bytes.Buffer
@@ -84,7 +87,6 @@ func TestDownload(t *testing.T) {
 }
 
 func TestDownloadFailures(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	for name, test := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request, file []byte)
 		want   string
@@ -138,7 +140,6 @@ func TestDownloadFailures(t *testing.T) {
 func TestDownloadStalls(t *testing.T) {
 	defer func(d time.Duration) { stalled = d }(stalled)
 	stalled = 50 * time.Millisecond
-	t.Setenv("FEDKIT_DATA", "")
 	for name, first := range map[string]int{"no answer": 0, "half an answer": 10} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := tiny(serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
@@ -161,7 +162,6 @@ func TestDownloadStalls(t *testing.T) {
 }
 
 func TestDownloadEndsWithItsContext(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	ctx, cancel := context.WithCancel(context.Background())
 	cache := t.TempDir()
 	p, _ := tiny(serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
@@ -195,7 +195,6 @@ func awaitPart(t *testing.T, cache string, size int64) {
 
 // A server that does not accept connections costs its timeout once, and not again in every call. Other mirrors are still asked.
 func TestDownloadFromAnUnreachableServer(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	dials := 0
 	transport, limit := client.Transport, reach
 	client.Transport = &http.Transport{DisableKeepAlives: true, DialContext: within(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -220,7 +219,6 @@ func TestDownloadFromAnUnreachableServer(t *testing.T) {
 
 // A download resumes, or starts again if what is there is not the beginning of the file.
 func TestDownloadResumes(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	_, contents := tiny()
 	whole := zipped(contents["train-images"])
 	for name, test := range map[string]struct {
@@ -254,7 +252,6 @@ func TestDownloadToAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")
 	}
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	cache := putIn(t, "tiny", nil)
 	must.M(os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")))
@@ -275,7 +272,6 @@ func TestDownloadInAnotherProcess(t *testing.T) {
 
 // A process waits for another that is downloading the same file. If that one is killed, it resumes the download.
 func TestProcessesShareACache(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	for name, kill := range map[string]bool{"the first succeeds": false, "the first is killed": true} {
 		t.Run(name, func(t *testing.T) {
 			var (
@@ -346,7 +342,6 @@ type watchedWriter func(p []byte)
 func (w watchedWriter) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 func TestCacheCannotBeWritten(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	t.Run("a file is in the way", func(t *testing.T) {
 		cache := filepath.Join(t.TempDir(), "file")
@@ -367,7 +362,6 @@ func TestCacheCannotBeWritten(t *testing.T) {
 }
 
 func TestDownloadsAtOnce(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	cache := t.TempDir()
 	var wait sync.WaitGroup

