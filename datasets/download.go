@@ -80,14 +80,15 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 		part.Close()
 	}()
 
-	resumed, err := l.get(ctx, address, part, s)
-	if err != nil {
-		return "", err
-	}
-	if err = verify(part, s); err != nil && resumed { // the first bytes may have come from another file
-		if _, err = l.get(ctx, address, part, s); err == nil {
+	get := func() (resumed bool, err error) {
+		if resumed, err = l.get(ctx, address, part, s); err == nil {
 			err = verify(part, s)
 		}
+		return resumed, err
+	}
+	resumed, err := get()
+	if err != nil && resumed { // the first bytes may have come from another file
+		_, err = get()
 	}
 	if err != nil {
 		return "", err
