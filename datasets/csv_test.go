@@ -20,9 +20,7 @@ import (
 // saved writes a file into a new folder and returns its path.
 func saved(t testing.TB, name, content string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	expect.OK(t, os.WriteFile(path, []byte(content), 0o644))
-	return path
+	return filepath.Join(tree(t, map[string]string{name: content}), name)
 }
 
 const flowers = `length,width,species,garden
@@ -35,9 +33,8 @@ const flowers = `length,width,species,garden
 
 func TestCSV(t *testing.T) {
 	d := must.M1(CSV{File: saved(t, "flowers.csv.gz", string(zipped([]byte("\ufeff"+flowers)))), Label: "species", Owner: "garden"}.Make())
-	if d.Name != "flowers" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 2 || d.Train.Len() != 4 || d.Test.Len() != 1 {
-		t.Errorf("%s %v, %d classes, %d and %d rows", d.Name, d.Shape, d.Classes, d.Train.Len(), d.Test.Len())
-	}
+	expect.That(t, d.Name == "flowers" && slices.Equal(d.Shape, []int{2}) && d.Classes == 2 && d.Train.Len() == 4 && d.Test.Len() == 1,
+		"%s %v, %d classes, %d and %d rows", d.Name, d.Shape, d.Classes, d.Train.Len(), d.Test.Len())
 	held := d.Test.Floats[0] // in row 1 to 5
 	for i := range d.Train.Len() {
 		x, row := d.Train.Row(i, nil), i+1
@@ -61,16 +58,14 @@ func TestCSVOptions(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	d, err = CSV{File: saved(t, "a.csv", train), NoHeader: true, Label: "6", Owner: "1", Regression: true, Share: 0.5}.Make()
-	if err != nil || d.Classes != 0 || d.Train.Targets[0]+d.Test.Targets[0] != 9 || d.Train.Labels != nil {
-		t.Errorf("%+v, error %v", d, err)
-	}
+	expect.That(t, err == nil && d.Classes == 0 && d.Train.Targets[0]+d.Test.Targets[0] == 9 && d.Train.Labels == nil,
+		"%+v, error %v", d, err)
 }
 
 func TestCSVStandardize(t *testing.T) {
 	d := must.M1(CSV{File: saved(t, "t.csv", "a,b,y\n1,7,0\n3,7,1\n"), Test: saved(t, "u.csv", "a,b,y\n5,9,1\n"), Standardize: true}.Make())
-	if !slices.Equal(d.Train.Floats, []float32{-1, 0, 1, 0}) || !slices.Equal(d.Test.Floats, []float32{3, 2}) {
-		t.Errorf("%v, %v", d.Train.Floats, d.Test.Floats)
-	}
+	expect.That(t, slices.Equal(d.Train.Floats, []float32{-1, 0, 1, 0}) && slices.Equal(d.Test.Floats, []float32{3, 2}),
+		"%v, %v", d.Train.Floats, d.Test.Floats)
 }
 
 // Of every owner's rows of every label the same share is held back; the seed chooses which.
@@ -80,9 +75,7 @@ func TestHeldRows(t *testing.T) {
 		s.Labels[i], s.Owner[i] = int32(i%2), int32(i/10)
 	}
 	a, b := s.held(0.2, 1, false), s.held(0.2, 2, false)
-	if slices.Equal(a, b) || !slices.Equal(a, s.held(0.2, 1, false)) {
-		t.Error("the seed does not decide")
-	}
+	expect.That(t, !slices.Equal(a, b) && slices.Equal(a, s.held(0.2, 1, false)), "the seed does not decide")
 	count := map[[2]int32]int{}
 	for i, held := range a {
 		if held {
@@ -90,14 +83,11 @@ func TestHeldRows(t *testing.T) {
 		}
 	}
 	for key, n := range count {
-		if n != 1 || len(count) != 20 {
-			t.Errorf("label and owner %v: %d rows, of %d pairs", key, n, len(count))
-		}
+		expect.That(t, n == 1 && len(count) == 20, "label and owner %v: %d rows, of %d pairs", key, n, len(count))
 	}
 	d := &Dataset{Shape: []int{1}, Train: s}
-	if err := d.holdBack(0.29, 0, false); err != nil || d.Train.Len() != 71 || d.Test.Len() != 29 {
-		t.Errorf("%d and %d rows, error %v", d.Train.Len(), d.Test.Len(), err)
-	}
+	err := d.holdBack(0.29, 0, false)
+	expect.That(t, err == nil && d.Train.Len() == 71 && d.Test.Len() == 29, "%d and %d rows, error %v", d.Train.Len(), d.Test.Len(), err)
 }
 
 // said returns what is printed on the standard error stream meanwhile.
@@ -128,9 +118,8 @@ func TestUnseenLabels(t *testing.T) {
 	} {
 		table := Table{Train: rows(">50K", "<=50K", "<=50K"), Test: rows(append(c.test, "<=50K")...)}
 		want := `datasets: Table: column "Labels": test rows have labels that no training row has, ` + c.want + allow
-		if _, err := table.Make(); err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		_, err := table.Make()
+		expect.That(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 		table.UnseenLabels = true
 		if d := expect.Value(table.Make())(t); d.Train.Len() != 3 || d.Test.Len() != len(c.test)+1 || d.Classes < 3 {
 			t.Errorf("%+v", d)
@@ -264,9 +253,7 @@ func TestBadCSV(t *testing.T) {
 	}
 	expect.Error(t, "no such.csv")((CSV{File: "no such.csv"}).Make())
 	other := CSV{File: saved(t, "a.csv", "a,y\n1,0\n"), Test: saved(t, "b.csv", "b,y\n1,0\n")}
-	if _, err := other.Make(); err == nil || !strings.Contains(err.Error(), `b.csv: has the columns ["b" "y"]: must be those of `+other.File+`, ["a" "y"]`) {
-		t.Error(err)
-	}
+	expect.Error(t, `b.csv: has the columns ["b" "y"]: must be those of `+other.File+`, ["a" "y"]`)(other.Make())
 }
 
 // A table of 100,000 columns is read in about the time of its numbers, whether they are features or left out.
@@ -305,9 +292,7 @@ func TestBombsInCSV(t *testing.T) {
 		_ = z.Close()
 		bounds.Check(t, 1<<19, func() { // lists of millions of rows have grown
 			err := (CSV{}).read(new(csvFile), &b)
-			if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 {
-				t.Errorf("%.300v, want %s", err, want)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), want) && len(err.Error()) <= 200, "%.300v, want %s", err, want)
 		})
 	}
 }
@@ -348,7 +333,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("\ufeffa,y\n0x1p-2,1e400\n"), false)
 	f.Fuzz(func(t *testing.T, content []byte, noHeader bool) {
 		c := CSV{File: "fuzz.csv", NoHeader: noHeader}
-		in := &csvFile{path: c.File}
+		in := &csvFile{}
 		var err error
 		bounds.Check(t, len(content), func() { err = c.read(in, bytes.NewReader(content)) })
 		if err != nil {
@@ -357,18 +342,12 @@ func FuzzCSV(f *testing.F) {
 			}
 			return
 		}
-		n, features := len(in.labels), len(in.names)-1
+		n, features := len(in.Labels), len(in.names)-1
 		if in.index {
 			features--
 		}
-		if n == 0 || len(in.lines) != n || len(in.features) != n*features {
-			t.Fatalf("%d labels, %d lines, %d features of %d columns", n, len(in.lines), len(in.features), len(in.names))
-		}
-		rows, err := c.rows(in)
-		if err != nil {
-			return
-		}
-		if _, err := (Table{Train: rows}).Make(); err != nil && !strings.Contains(err.Error(), "Share") && !strings.Contains(err.Error(), "labels") {
+		expect.Must(t, n != 0 && len(in.Features) == n*features, "%d labels, %d features of %d columns", n, len(in.Features), len(in.names))
+		if _, err := (Table{Train: in.Rows}).Make(); err != nil && !strings.Contains(err.Error(), "Share") && !strings.Contains(err.Error(), "labels") {
 			t.Fatal(err)
 		}
 	})

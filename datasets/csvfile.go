@@ -13,20 +13,17 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
 // csvFile is the content of a CSV file.
 type csvFile struct {
-	path     string
-	names    []string // of all columns
-	label    string   // name of the column of labels
-	index    bool     // the first column has pandas' row numbers
-	lines    []int    // where each row begins in the file, [n]
-	features []float32
-	labels   []string // [n]
-	owners   []string // [n], nil if unknown
-	room     room.Growing
+	Rows
+	names []string // of all columns
+	label string   // name of the column of labels
+	index bool     // the first column has pandas' row numbers
+	room  room.Growing
 }
 
 // open reads a file. If names are given, its columns must have them.
@@ -36,7 +33,7 @@ func (c CSV) open(path string, names []string) (*csvFile, error) {
 		return nil, fmt.Errorf("datasets: %w", err)
 	}
 	defer file.Close()
-	t := &csvFile{path: path, names: names}
+	t := &csvFile{names: names}
 	if err := c.read(t, file); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w", path, err)
 	}
@@ -54,7 +51,9 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	if err := isText(b, "comma-separated text"); err != nil {
 		return err
 	}
-	skipMark(b)
+	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = b.Discard(len(mark)) // Peek has buffered them
+	}
 	r := csv.NewReader(b)
 	r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true
 	first, err := r.Read()
@@ -69,19 +68,19 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 		return err
 	}
 	if c.NoHeader {
-		err = t.add(r, first, roles)
+		err = c.add(t, r, first, roles)
 	}
 	for err == nil {
 		var fields []string
 		row.left = longest
 		if fields, err = r.Read(); err == nil {
-			err = t.add(r, fields, roles)
+			err = c.add(t, r, fields, roles)
 		}
 	}
 	switch {
 	case err != io.EOF:
 		return err
-	case len(t.labels) == 0:
+	case t.Labels == nil && t.Targets == nil:
 		return errors.New("has no line after its header: must have a line per example; NoHeader if the first line is one")
 	}
 	return nil
@@ -107,25 +106,8 @@ func (l *rowReader) Read(p []byte) (int, error) {
 // byteOrderMark is what some programs write first.
 const byteOrderMark = "\ufeff"
 
-// skipMark skips it.
-func skipMark(b *bufio.Reader) {
-	if mark, _ := b.Peek(3); string(mark) == byteOrderMark {
-		_, _ = b.Discard(len(mark)) // Peek has buffered them
-	}
-}
-
-// role is the purpose of a column.
-type role int
-
-const (
-	feature role = iota
-	label
-	owner
-	skipped
-)
-
 // columns names the columns after the first line, and returns the role of each.
-func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
+func (c CSV) columns(t *csvFile, first []string) ([]columns.Role, error) {
 	names, seen := make([]string, len(first)), make(map[string]bool, len(first))
 	for i, name := range first {
 		names[i] = strings.TrimSpace(name)
@@ -136,146 +118,89 @@ func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
 		case names[i] == "" && i > 0:
 			return nil, fmt.Errorf("column %d of the first line has no name: must have one, or NoHeader if that line is data", i+1)
 		case seen[names[i]]:
-			return nil, fmt.Errorf("two columns are named %s: names must differ, or NoHeader if the first line is data", quoted(names[i]))
+			return nil, fmt.Errorf("two columns are named %s: names must differ, or NoHeader if the first line is data", columns.Quote(names[i]))
 		}
 		seen[names[i]] = true
 	}
 	if t.names != nil && !slices.Equal(names, t.names) {
-		return nil, fmt.Errorf("has the columns %s: must be those of %s, %s", shortList(names), c.File, shortList(t.names))
+		return nil, fmt.Errorf("has the columns %s: must be those of %s, %s", columns.List(names), c.File, columns.List(t.names))
 	}
 	t.names, t.label = names, cmp.Or(c.Label, names[len(names)-1])
-	return c.roles(t)
-}
-
-func (c CSV) roles(t *csvFile) ([]role, error) {
-	roles, column := make([]role, len(t.names)), make(map[string]int, len(t.names))
-	for i, name := range t.names {
-		column[name] = i
-	}
-	set := func(field, name string, to role) error {
-		i, known := column[name]
-		if !known {
-			return fmt.Errorf("%s = %s: must be one of the columns %s", field, quoted(name), shortList(t.names))
-		}
-		if roles[i] != feature {
-			return fmt.Errorf("%s = %s: must be a column without another use", field, quoted(name))
-		}
-		roles[i] = to
-		return nil
-	}
-	if err := set("Label", t.label, label); err != nil {
+	of, err := columns.Roles(names, columns.Use{Field: "Label", Role: columns.Label, Names: []string{t.label}},
+		columns.Use{Field: "Owner", Role: columns.Owner, Names: []string{c.Owner}}, columns.Use{Field: "Skip", Role: columns.Skipped, Names: c.Skip})
+	if err != nil {
 		return nil, err
 	}
-	if c.Owner != "" {
-		if err := set("Owner", c.Owner, owner); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range c.Skip {
-		if err := set("Skip", name, skipped); err != nil {
-			return nil, err
-		}
-	}
-	if first := t.names[0]; roles[0] == feature && (first == "" || first == "Unnamed: 0") {
-		roles[0], t.index = skipped, true
-	}
-	if !slices.Contains(roles, feature) {
-		return nil, fmt.Errorf("has the columns %s, separated by commas: must have at least one with features beside them", shortList(t.names))
-	}
-	var features []string
+	roles, features := make([]columns.Role, len(names)), []string(nil)
 	words := c.NoHeader || c.Label != "" // the names are known to be names
-	for i, name := range t.names {
-		if roles[i] == feature {
+	for i, name := range names {
+		switch roles[i] = of[name]; {
+		case roles[i] != columns.None:
+		case i == 0 && (name == "" || name == "Unnamed: 0"):
+			roles[i], t.index = columns.Skipped, true
+		default:
 			_, err := strconv.ParseFloat(name, 64)
-			features, words = append(features, name), words || err != nil
+			roles[i], features, words = columns.Feature, append(features, name), words || err != nil
 		}
+	}
+	if features == nil {
+		return nil, fmt.Errorf("has the columns %s, separated by commas: must have at least one with features beside them", columns.List(names))
 	}
 	if !words {
-		return nil, fmt.Errorf("the first line has numbers for the names of features, %s: must be words; NoHeader if that line is data, Label if it is a header", shortList(features))
+		return nil, fmt.Errorf("the first line has numbers for the names of features, %s: must be words; NoHeader if that line is data, Label if it is a header", columns.List(features))
 	}
 	return roles, nil
 }
 
-// shortList quotes names, only the first of many.
-func shortList(names []string) string {
-	const most = 8
-	var words []string
-	for _, name := range names[:min(len(names), most)] {
-		words = append(words, quoted(name))
-	}
-	list := "[" + strings.Join(words, " ") + "]"
-	if len(names) > most {
-		return fmt.Sprintf("%s … (%d)", list, len(names))
-	}
-	return list
-}
-
-// quoted quotes untrusted text, only the beginning if it is long.
-func quoted(words string) string {
-	const most = 60
-	if len(words) <= most {
-		return strconv.Quote(words)
-	}
-	return fmt.Sprintf("%.*q… (%d bytes)", most, words, len(words))
-}
-
 // add appends a line.
-func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
+func (c CSV) add(t *csvFile, r *csv.Reader, fields []string, roles []columns.Role) error {
 	line, _ := r.FieldPos(0)
 	if len(fields) != len(roles) {
 		return fmt.Errorf("line %d has %d fields: must have %d, as the first line has", line, len(fields), len(roles))
 	}
-	if len(t.features) > maxValues-len(fields) {
+	if len(t.Features) > maxValues-len(fields) {
 		return fmt.Errorf("line %d: more than %d values: must be at most as many", line, maxValues)
 	}
-	size := 8 + 4*len(fields) // in lists that grow, where words count by a quarter of their letters, which stay where they are
+	size := 4 * len(fields) // in lists that grow, where words count by a quarter of their letters, which stay where they are
 	for i, field := range fields {
 		field = strings.TrimSpace(field)
-		switch roles[i] {
-		case feature:
-			v, err := strconv.ParseFloat(field, 32)
-			if err != nil || notFinite(float32(v)) {
-				line, _ := r.FieldPos(i)
-				return fmt.Errorf("line %d, column %s: %s: must be a finite number; Skip leaves a column out", line, quoted(t.names[i]), quoted(field))
-			}
-			t.features = append(t.features, float32(v))
-		case label, owner:
-			if field == "" {
-				return fmt.Errorf("line %d, column %s: must not be empty", line, quoted(t.names[i]))
-			}
-			if size += 36 + len(field)/4; roles[i] == label {
-				t.labels = append(t.labels, strings.Clone(field))
-			} else {
-				t.owners = append(t.owners, strings.Clone(field))
-			}
+		if err := c.addField(t, field, roles[i]); err != nil {
+			line, _ := r.FieldPos(i)
+			return fmt.Errorf("line %d, column %s: %w", line, columns.Quote(t.names[i]), err)
+		}
+		if roles[i] == columns.Owner || roles[i] == columns.Label && !c.Regression {
+			size += 36 + len(field)/4
 		}
 	}
-	t.lines = append(t.lines, line)
 	if err := t.room.Add(size); err != nil {
 		return fmt.Errorf("line %d: reading on %w", line, err)
 	}
 	return nil
 }
 
-// targets returns the labels as numbers.
-func (t *csvFile) targets() ([]float32, error) {
-	y := make([]float32, len(t.labels))
-	for i, l := range t.labels {
-		v, err := strconv.ParseFloat(l, 32)
-		if y[i] = float32(v); err != nil || notFinite(y[i]) {
-			return nil, fmt.Errorf("datasets: %s: line %d, column %s: %s: must be a finite number, for Regression", t.path, t.lines[i], quoted(t.label), quoted(l))
+// addField appends the value of one column.
+func (c CSV) addField(t *csvFile, field string, of columns.Role) error {
+	switch {
+	case of == columns.Skipped:
+	case of != columns.Feature && field == "":
+		return errors.New("must not be empty")
+	case of == columns.Owner:
+		t.Owners = append(t.Owners, strings.Clone(field))
+	case of == columns.Label && !c.Regression:
+		if v, err := strconv.ParseFloat(field, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
+			return fmt.Errorf("%s: must be a whole number or a word; Regression predicts numbers", columns.Quote(field))
 		}
-	}
-	return y, nil
-}
-
-// checkLabels refuses labels that are fractions or infinite.
-func (t *csvFile) checkLabels() error {
-	for i, l := range t.labels {
-		if v, err := strconv.ParseFloat(l, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
-			return fmt.Errorf("datasets: %s: line %d, column %s: %s: must be a whole number or a word; Regression predicts numbers",
-				t.path, t.lines[i], quoted(t.label), quoted(l))
+		t.Labels = append(t.Labels, strings.Clone(field))
+	default:
+		to, hint := &t.Features, "; Skip leaves a column out"
+		if of == columns.Label {
+			to, hint = &t.Targets, ", for Regression"
 		}
+		v, err := strconv.ParseFloat(field, 32)
+		if err != nil || notFinite(float32(v)) {
+			return fmt.Errorf("%s: must be a finite number%s", columns.Quote(field), hint)
+		}
+		*to = append(*to, float32(v))
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package datasets has the data on which federated learning is studied: readers for the official files of the usual data
-// sets, an embedded data set that needs no network, synthetic data with known groups or a known optimum, and readers for
+// sets, an embedded data set that needs no network, synthetic data, also with known groups, and readers for
 // your own tables (CSV, parquet.Table), arrays (NPY), images (ImageFolder) and texts (Text). Its subpackage huggingface reads data sets of the
 // Hugging Face hub, and partition has the rules that partition a data set among clients.
 package datasets
@@ -133,15 +133,13 @@ func (d *Dataset) Check() error {
 	if d == nil {
 		return fmt.Errorf("datasets: the data set is nil")
 	}
-	for _, n := range d.Shape {
-		if n < 1 {
-			return fmt.Errorf("datasets: %s: Shape = %v: every dimension must be at least 1", d.Name, d.Shape)
-		}
+	f, empty := 0, func(n int) bool { return n < 1 }
+	if slices.ContainsFunc(d.Shape, empty) {
+		return fmt.Errorf("datasets: %s: Shape = %v: every dimension must be at least 1", d.Name, d.Shape)
 	}
-	f := 0
 	for _, shape := range d.Inputs {
 		f += (&Dataset{Shape: shape}).Features()
-		if slices.ContainsFunc(shape, func(n int) bool { return n < 1 }) {
+		if slices.ContainsFunc(shape, empty) {
 			return fmt.Errorf("datasets: %s: Inputs = %v: every dimension must be at least 1", d.Name, d.Inputs)
 		}
 	}

@@ -26,9 +26,8 @@ func TestRow(t *testing.T) {
 	if got, want := d.Test.Row(0, dst), []float32{0.25, 4}; !slices.Equal(got, want) || &got[0] != &dst[0] {
 		t.Errorf("floats: %v, want %v in dst", got, want)
 	}
-	if d.Features() != 2 || d.Train.Len() != 2 || d.Test.Len() != 1 {
-		t.Errorf("%d features, %d train and %d test rows", d.Features(), d.Train.Len(), d.Test.Len())
-	}
+	expect.That(t, d.Features() == 2 && d.Train.Len() == 2 && d.Test.Len() == 1,
+		"%d features, %d train and %d test rows", d.Features(), d.Train.Len(), d.Test.Len())
 }
 
 func TestCheck(t *testing.T) {
@@ -39,9 +38,7 @@ func TestCheck(t *testing.T) {
 	if one.Train.Labels[0] = 2; one.Check() != nil {
 		t.Error(one.Check())
 	}
-	if err := (*Dataset)(nil).Check(); err == nil {
-		t.Error("nil passes")
-	}
+	expect.Error(t)((*Dataset)(nil).Check())
 	for want, spoil := range map[string]func(d *Dataset){
 		"Shape = [1 0 1]: every dimension must be at least 1":    func(d *Dataset) { d.Shape[1] = 0 },
 		"Classes = 1: must be at least 2":                        func(d *Dataset) { d.Classes = 1 },

@@ -5,9 +5,9 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"encoding/csv"
-	"fmt"
-	"slices"
 	"strconv"
+
+	"github.com/janpfeifer/must"
 )
 
 // digitsFile is the file that scikit-learn ships: 1,797 lines of 64 values and a label.
@@ -35,62 +35,23 @@ const (
 // Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, 1998,
 // doi 10.24432/C50P49, license CC BY 4.0; the part that its authors used for testing, in the form that scikit-learn ships.
 func Digits() *Dataset {
-	pixels, labels, err := parseDigits(digitsFile)
-	if err != nil {
-		panic(err) // the embedded file is wrong, and TestDigitsFile fails
-	}
 	d := &Dataset{Name: "digits", Shape: []int{8, 8, 1}, Classes: 10}
-	test := everyFifth(labels)
-	for i, label := range labels {
-		s := &d.Train
-		if test[i] {
-			s = &d.Test
+	lines := must.M1(csv.NewReader(must.M1(gzip.NewReader(bytes.NewReader(digitsFile)))).ReadAll()) // the embedded file is that of TestDigitsFile
+	var before, count [10]int                                                                       // rows of the digits before each, and of it so far
+	for _, line := range lines {
+		for digit := line[digitsFeatures][0] - '0' + 1; digit < 10; digit++ {
+			before[digit]++
 		}
-		s.Bytes = append(s.Bytes, pixels[i*digitsFeatures:(i+1)*digitsFeatures]...)
-		s.Labels = append(s.Labels, label)
+	}
+	for _, line := range lines {
+		label := line[digitsFeatures][0] - '0'
+		s := d.part((before[label]+count[label])%5 != 4)
+		count[label]++
+		for _, value := range line[:digitsFeatures] {
+			s.Bytes = append(s.Bytes, uint8(must.M1(strconv.Atoi(value))))
+		}
+		s.Labels = append(s.Labels, int32(label))
 	}
 	d.Train.Scale, d.Test.Scale = 1.0/digitsWhite, 1.0/digitsWhite
 	return d
-}
-
-// parseDigits returns the pixels [n, 64] and labels [n] of a gzipped file like digits.csv.gz.
-func parseDigits(file []byte) (pixels []uint8, labels []int32, err error) {
-	z, err := gzip.NewReader(bytes.NewReader(file))
-	if err != nil {
-		return nil, nil, fmt.Errorf("datasets: digits: %w", err)
-	}
-	lines := csv.NewReader(z)
-	lines.FieldsPerRecord = digitsFeatures + 1
-	rows, err := lines.ReadAll()
-	if err != nil {
-		return nil, nil, fmt.Errorf("datasets: digits: %w", err)
-	}
-	for i, row := range rows {
-		for j, field := range row {
-			v, err := strconv.ParseUint(field, 10, 8)
-			if err != nil {
-				return nil, nil, fmt.Errorf("datasets: digits: row %d: %w", i, err)
-			}
-			if j < digitsFeatures {
-				pixels = append(pixels, uint8(v))
-			} else {
-				labels = append(labels, int32(v))
-			}
-		}
-	}
-	return pixels, labels, nil
-}
-
-// everyFifth marks every fifth row, counting label by label.
-func everyFifth(labels []int32) []bool {
-	rows := make([]int, len(labels))
-	for i := range rows {
-		rows[i] = i
-	}
-	slices.SortStableFunc(rows, func(a, b int) int { return int(labels[a] - labels[b]) })
-	marked := make([]bool, len(labels))
-	for k, i := range rows {
-		marked[i] = k%5 == 4
-	}
-	return marked
 }

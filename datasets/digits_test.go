@@ -2,54 +2,37 @@ package datasets
 
 import (
 	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"reflect"
-	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func TestDigitsFile(t *testing.T) {
-	sum := sha256.Sum256(digitsFile)
-	if got := hex.EncodeToString(sum[:]); got != digitsSHA256 {
-		t.Errorf("digits.csv.gz has SHA-256 %s, want %s", got, digitsSHA256)
-	}
-	_, labels, err := parseDigits(digitsFile)
-	if err != nil || len(labels) != 1797 {
-		t.Errorf("%d rows, error %v; want %d", len(labels), err, 1797)
-	}
+	expect.That(t, sumOf(digitsFile) == digitsSHA256, "digits.csv.gz is not the file of scikit-learn")
 }
 
 // The sums are Python's for the same file: sum(sum(row[:-1])) over all rows is 561718, as is
 // sklearn.datasets.load_digits().data.sum().
 func TestDigits(t *testing.T) {
 	d := Digits()
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
-	if d.Train.Len() != 1438 || d.Test.Len() != 359 {
-		t.Errorf("%d train and %d test rows, want 1438 and 359", d.Train.Len(), d.Test.Len())
-	}
+	expect.OK(t, d.Check())
+	expect.That(t, d.Train.Len() == 1438 && d.Test.Len() == 359,
+		"%d train and %d test rows, want 1438 and 359", d.Train.Len(), d.Test.Len())
 	sum := func(values []uint8) (s int) {
 		for _, v := range values {
-			if v > digitsWhite {
-				t.Fatalf("a value is %d: must be at most %d", v, digitsWhite)
-			}
+			expect.Must(t, v <= digitsWhite, "a value is %d: must be at most %d", v, digitsWhite)
 			s += int(v)
 		}
 		return s
 	}
-	if test, all := sum(d.Test.Bytes), sum(d.Train.Bytes)+sum(d.Test.Bytes); test != 113088 || all != 561718 {
-		t.Errorf("values sum to %d, in the test part %d; want 561718 and 113088", all, test)
-	}
+	test, all := sum(d.Test.Bytes), sum(d.Train.Bytes)+sum(d.Test.Bytes)
+	expect.That(t, test == 113088 && all == 561718, "values sum to %d, in the test part %d; want 561718 and 113088", all, test)
 	first := []uint8{0, 0, 5, 13, 9, 1, 0, 0} // the top of the file's first row, a zero
-	if !bytes.Equal(d.Train.Bytes[:8], first) || d.Train.Labels[0] != 0 {
-		t.Errorf("begins with %v, label %d", d.Train.Bytes[:8], d.Train.Labels[0])
-	}
-	if got, want := d.Train.Row(0, nil)[3], float32(13)/16; got != want {
-		t.Errorf("a model sees %v, want %v", got, want)
-	}
+	expect.That(t, bytes.Equal(d.Train.Bytes[:8], first) && d.Train.Labels[0] == 0,
+		"begins with %v, label %d", d.Train.Bytes[:8], d.Train.Labels[0])
+	got, want := d.Train.Row(0, nil)[3], float32(13)/16
+	expect.That(t, got == want, "a model sees %v, want %v", got, want)
 }
 
 func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
@@ -62,9 +45,8 @@ func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
 		test[l]++
 	}
 	for l := range test {
-		if n := train[l] + test[l]; test[l] < n/5 || test[l] > n/5+1 {
-			t.Errorf("%d of %d images of a %d are for testing", test[l], n, l)
-		}
+		n := train[l] + test[l]
+		expect.That(t, test[l] >= n/5 && test[l] <= n/5+1, "%d of %d images of a %d are for testing", test[l], n, l)
 	}
 }
 
@@ -74,9 +56,8 @@ func TestMNISTOrDigits(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	d := MNISTOrDigits()
 	d.Train.Labels = d.Train.Labels[:1]
-	if again := MNISTOrDigits(); again.Name != "digits" || again.Train.Len() != 1438 {
-		t.Errorf("%s with %d rows, without MNIST", again.Name, again.Train.Len())
-	}
+	again := MNISTOrDigits()
+	expect.That(t, again.Name == "digits" && again.Train.Len() == 1438, "%s with %d rows, without MNIST", again.Name, again.Train.Len())
 }
 
 func TestDigitsAreTheCallersOwn(t *testing.T) {
@@ -86,30 +67,6 @@ func TestDigitsAreTheCallersOwn(t *testing.T) {
 		clear(s.Labels)
 	}
 	d.Shape[0] = 0
-	if got := Digits(); !reflect.DeepEqual(got, want) {
-		t.Error("what one caller writes another reads")
-	}
-}
-
-func TestParseDigitsRefusesWhatIsNotDigits(t *testing.T) {
-	zip := func(s string) []byte {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		z.Write([]byte(s))
-		z.Close()
-		return b.Bytes()
-	}
-	row := strings.Repeat("1,", 64)
-	for name, file := range map[string][]byte{
-		"not gzip":      []byte("1,2,3"),
-		"cut short":     digitsFile[:len(digitsFile)/2],
-		"few fields":    zip("1,2,3\n"),
-		"not a number":  zip(row + "x\n"),
-		"above a byte":  zip(row + "256\n"),
-		"below nothing": zip(row + "-1\n"),
-	} {
-		if _, _, err := parseDigits(file); err == nil || !strings.HasPrefix(err.Error(), "datasets: digits: ") {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
+	got := Digits()
+	expect.That(t, reflect.DeepEqual(got, want), "what one caller writes another reads")
 }

@@ -60,11 +60,18 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 		return "", err
 	}
 	path = filepath.Join(folder, s.name)
-	part, unlock, err := l.lockPart(ctx, path)
-	if err != nil || part == nil {
-		return path, err
+	lock, err := l.lock(ctx, path)
+	if err != nil {
+		return "", err
 	}
-	defer unlock()
+	defer lock.Close()
+	if _, err := os.Stat(path); err == nil { // by another process in the meantime
+		return path, nil
+	}
+	part, err := os.OpenFile(path+".part", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", err
+	}
 	defer func() {
 		// A part that cannot be resumed has been emptied.
 		if info, statErr := part.Stat(); err != nil && (statErr != nil || info.Size() == 0) {
@@ -73,14 +80,15 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 		part.Close()
 	}()
 
-	resumed, err := l.get(ctx, address, part, s)
-	if err != nil {
-		return "", err
-	}
-	if err = verify(part, s); err != nil && resumed { // the first bytes may have come from another file
-		if _, err = l.get(ctx, address, part, s); err == nil {
+	get := func() (resumed bool, err error) {
+		if resumed, err = l.get(ctx, address, part, s); err == nil {
 			err = verify(part, s)
 		}
+		return resumed, err
+	}
+	resumed, err := get()
+	if err != nil && resumed { // the first bytes may have come from another file
+		_, err = get()
 	}
 	if err != nil {
 		return "", err
@@ -91,53 +99,18 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 	return path, os.Rename(part.Name(), path)
 }
 
-// lockPart opens path.part for this process alone, and waits for others that have it. It returns nil if one of them has
-// completed the file in the meantime.
-func (l *Loader) lockPart(ctx context.Context, path string) (part *os.File, unlock func(), err error) {
-	name := path + ".part"
-	for waited := false; ctx.Err() == nil; waited = true {
-		lock := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
-		locked, err := lock.TryLock()
-		if err == nil && !locked {
-			if !waited {
-				fmt.Fprintf(l.progress(), "waiting for %s, which another process is downloading\n", filepath.Base(path))
-			}
-			_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
-		}
-		if err != nil {
-			lock.Close()
-			return nil, nil, err
-		}
-		_, missing := os.Stat(path)
-		part, err := os.OpenFile(name, os.O_RDWR, 0)
-		if err == nil && sameFile(lock, part) {
-			if missing == nil { // opening the lock has created this part
-				part.Close()
-				os.Remove(name)
-				lock.Close()
-				return nil, nil, nil
-			}
-			return part, func() { lock.Close() }, nil
-		}
-		// The process that had the lock before has renamed or removed the file.
-		if err == nil {
-			part.Close()
-		}
-		lock.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, err
-		}
-		if missing == nil {
-			return nil, nil, nil
-		}
+// lock waits until no other process downloads into the folder of a path. An empty file .lock stays there.
+func (l *Loader) lock(ctx context.Context, path string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(filepath.Dir(path), ".lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		fmt.Fprintf(l.progress(), "waiting for %s, which another process is downloading\n", filepath.Base(path))
+		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
 	}
-	return nil, nil, context.Cause(ctx)
-}
-
-func sameFile(lock *flock.Flock, f *os.File) bool {
-	a, errA := lock.Stat()
-	b, errB := f.Stat()
-	return errA == nil && errB == nil && os.SameFile(a, b)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
 }
 
 // verify checks what has been downloaded, and empties it if it is wrong.

@@ -25,9 +25,13 @@ import (
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
-// Tests download from servers of their own.
+// realFiles is the folder with published files that FEDKIT_DATA names.
+var realFiles = os.Getenv("FEDKIT_DATA")
+
+// Tests download from servers of their own, and look for files in folders of their own.
 func TestMain(m *testing.M) {
 	os.Unsetenv("FEDKIT_OFFLINE")
+	os.Unsetenv("FEDKIT_DATA")
 	os.Exit(m.Run())
 }
 
@@ -59,34 +63,30 @@ func checkCache(t *testing.T, cache string, want ...string) {
 	}
 	var found []string
 	for _, e := range entries {
-		found = append(found, e.Name())
+		if e.Name() != ".lock" {
+			found = append(found, e.Name())
+		}
 	}
-	if strings.Join(found, " ") != strings.Join(want, " ") {
-		t.Errorf("the cache holds %v, want %v", found, want)
-	}
+	expect.That(t, strings.Join(found, " ") == strings.Join(want, " "), "the cache holds %v, want %v", found, want)
 }
 
 var allFour = []string{"test-images.gz", "test-labels.gz", "train-images.gz", "train-labels.gz"}
 
 func TestDownload(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	cache := filepath.Join(t.TempDir(), "made", "on the way")
 	var said bytes.Buffer
-	d, err := (&Loader{Cache: cache, Progress: &said}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: &said}).load(context.Background(), p))(t))
 	checkCache(t, cache, allFour...)
 	for _, want := range []string{"downloading " + p.mirrors[0] + "train-images.gz", "test-labels: 100 %"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("progress is %q, want %q in it", said.String(), want)
 		}
 	}
-	d, err = (&Loader{Cache: cache, Offline: true}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: cache, Offline: true}).load(context.Background(), p))(t))
 }
 
 func TestDownloadFailures(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	for name, test := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request, file []byte)
 		want   string
@@ -126,15 +126,11 @@ func TestDownloadFailures(t *testing.T) {
 			cache := t.TempDir()
 			bad, good := serve(t, test.answer), serve(t, honest)
 			p, _ := tiny(bad)
-			_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			if err == nil || !strings.Contains(err.Error(), bad+"train-images.gz: ") || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want the address and %q", err, test.want)
-			}
+			expect.Error(t, bad+"train-images.gz: ", test.want)((&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p))
 			checkCache(t, cache, test.left...)
 
 			p.mirrors = []string{bad, good}
-			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			checkTiny(t, d, err)
+			checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p))(t))
 			checkCache(t, cache, allFour...)
 		})
 	}
@@ -144,7 +140,6 @@ func TestDownloadFailures(t *testing.T) {
 func TestDownloadStalls(t *testing.T) {
 	defer func(d time.Duration) { stalled = d }(stalled)
 	stalled = 50 * time.Millisecond
-	t.Setenv("FEDKIT_DATA", "")
 	for name, first := range map[string]int{"no answer": 0, "half an answer": 10} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := tiny(serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
@@ -155,10 +150,7 @@ func TestDownloadStalls(t *testing.T) {
 				<-r.Context().Done()
 			}))
 			cache := t.TempDir()
-			_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			if err == nil || !strings.Contains(err.Error(), "no data for 50ms") {
-				t.Errorf("error %v", err)
-			}
+			expect.Error(t, "no data for 50ms")((&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p))
 			// On a busy machine the first bytes may come too late to be kept.
 			if _, err := os.Stat(filepath.Join(cache, "tiny", "train-images.gz.part")); first > 0 && err == nil {
 				checkCache(t, cache, "train-images.gz.part")
@@ -170,7 +162,6 @@ func TestDownloadStalls(t *testing.T) {
 }
 
 func TestDownloadEndsWithItsContext(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	ctx, cancel := context.WithCancel(context.Background())
 	cache := t.TempDir()
 	p, _ := tiny(serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
@@ -185,9 +176,8 @@ func TestDownloadEndsWithItsContext(t *testing.T) {
 	}))
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	for range 2 { // canceled on the way, and before
-		if _, err := l.load(ctx, p); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		_, err := l.load(ctx, p)
+		expect.That(t, errors.Is(err, context.Canceled), "error %v", err)
 		checkCache(t, cache, "train-images.gz.part")
 	}
 }
@@ -205,7 +195,6 @@ func awaitPart(t *testing.T, cache string, size int64) {
 
 // A server that does not accept connections costs its timeout once, and not again in every call. Other mirrors are still asked.
 func TestDownloadFromAnUnreachableServer(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	dials := 0
 	transport, limit := client.Transport, reach
 	client.Transport = &http.Transport{DisableKeepAlives: true, DialContext: within(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -224,16 +213,12 @@ func TestDownloadFromAnUnreachableServer(t *testing.T) {
 		expect.Error(t, want)((&Loader{Cache: t.TempDir()}).load(context.Background(), p))
 	}
 	p.mirrors = append(p.mirrors, serve(t, honest))
-	d, err := (&Loader{Cache: t.TempDir(), Progress: io.Discard}).load(context.Background(), p)
-	checkTiny(t, d, err)
-	if dials != 1 {
-		t.Errorf("%d attempts to connect, want 1", dials)
-	}
+	checkTiny(t, expect.Value((&Loader{Cache: t.TempDir(), Progress: io.Discard}).load(context.Background(), p))(t))
+	expect.That(t, dials == 1, "%d attempts to connect, want 1", dials)
 }
 
 // A download resumes, or starts again if what is there is not the beginning of the file.
 func TestDownloadResumes(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	_, contents := tiny()
 	whole := zipped(contents["train-images"])
 	for name, test := range map[string]struct {
@@ -254,13 +239,10 @@ func TestDownloadResumes(t *testing.T) {
 				}
 				resumable(w, r, file)
 			}))
-			cache := put(t, map[string][]byte{"train-images.gz.part": test.part})
-			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			checkTiny(t, d, err)
+			cache := putIn(t, "tiny", map[string][]byte{"train-images.gz.part": test.part})
+			checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p))(t))
 			checkCache(t, cache, allFour...)
-			if !slices.Equal(ranges, test.ranges) {
-				t.Errorf("asked for %q, want %q", ranges, test.ranges)
-			}
+			expect.That(t, slices.Equal(ranges, test.ranges), "asked for %q, want %q", ranges, test.ranges)
 		})
 	}
 }
@@ -270,14 +252,11 @@ func TestDownloadToAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")
 	}
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
-	cache := put(t, nil)
+	cache := putIn(t, "tiny", nil)
 	must.M(os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")))
 	_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
-	}
+	expect.That(t, errors.Is(err, syscall.ENOSPC), "error %v, want %v", err, syscall.ENOSPC)
 	checkCache(t, cache)
 }
 
@@ -288,13 +267,11 @@ func TestDownloadInAnotherProcess(t *testing.T) {
 		t.Skip("run by TestProcessesShareACache")
 	}
 	p, _ := tiny(mirror)
-	d, err := (&Loader{Progress: io.Discard}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Progress: io.Discard}).load(context.Background(), p))(t))
 }
 
 // A process waits for another that is downloading the same file. If that one is killed, it resumes the download.
 func TestProcessesShareACache(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	for name, kill := range map[string]bool{"the first succeeds": false, "the first is killed": true} {
 		t.Run(name, func(t *testing.T) {
 			var (
@@ -339,8 +316,7 @@ func TestProcessesShareACache(t *testing.T) {
 			var wait sync.WaitGroup
 			wait.Go(func() {
 				p, _ := tiny(mirror)
-				d, err := (&Loader{Cache: cache, Progress: progress}).load(context.Background(), p)
-				checkTiny(t, d, err)
+				checkTiny(t, expect.Value((&Loader{Cache: cache, Progress: progress}).load(context.Background(), p))(t))
 			})
 			<-waiting
 			want := []string{""}
@@ -356,9 +332,7 @@ func TestProcessesShareACache(t *testing.T) {
 			checkCache(t, cache, allFour...)
 			mu.Lock()
 			defer mu.Unlock()
-			if !slices.Equal(ranges, want) {
-				t.Errorf("asked for %q, want %q", ranges, want)
-			}
+			expect.That(t, slices.Equal(ranges, want), "asked for %q, want %q", ranges, want)
 		})
 	}
 }
@@ -368,7 +342,6 @@ type watchedWriter func(p []byte)
 func (w watchedWriter) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 func TestCacheCannotBeWritten(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	t.Run("a file is in the way", func(t *testing.T) {
 		cache := filepath.Join(t.TempDir(), "file")
@@ -389,16 +362,13 @@ func TestCacheCannotBeWritten(t *testing.T) {
 }
 
 func TestDownloadsAtOnce(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	cache := t.TempDir()
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
 			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
-			if err != nil || d.Train.Len() != 3 {
-				t.Errorf("error %v", err)
-			}
+			expect.That(t, err == nil && d.Train.Len() == 3, "error %v", err)
 		})
 	}
 	wait.Wait()

@@ -69,24 +69,10 @@ func ExampleGaussianMixture() {
 	// client 3 is of group 1
 }
 
-// The optimality gap at the start, when all weights are 0.
-func ExampleLeastSquares() {
-	d, optimum, err := datasets.LeastSquares{Features: 3, Heterogeneity: 0.5}.Make()
-	if err != nil {
-		panic(err)
-	}
-	gap, err := optimum.Gap(make([]float32, 4))
-	fmt.Println(d.Name, d.Shape, len(optimum.W), "parameters", gap > 0.1, err)
-	// Output: least squares [3] 4 parameters true <nil>
-}
-
 func ExampleLogistic() {
-	d, optimum, err := datasets.Logistic{Features: 3, Classes: 3, L2: 0.01}.Make()
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(d.Name, d.Shape, d.Classes, "classes,", len(optimum.W), "parameters")
-	// Output: logistic [3] 3 classes, 12 parameters
+	d := must.M1(datasets.Logistic{Features: 3, Classes: 3}.Make())
+	fmt.Println(d.Name, d.Shape, d.Classes, "classes")
+	// Output: logistic [3] 3 classes
 }
 
 // A loader that looks in one folder and never downloads.

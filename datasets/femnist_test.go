@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,28 +50,14 @@ func written(name string, n, f int) writer {
 	return w
 }
 
-// putLEAF writes the files of both parts of a data set into a new folder, and returns it.
-func putLEAF(t *testing.T, name string, train, test map[string][]byte) (root string) {
-	root = t.TempDir()
-	for part, files := range map[string]map[string][]byte{"train": train, "test": test} {
-		dir := filepath.Join(root, name, part)
-		must.M(os.MkdirAll(dir, 0o755))
-		for name, content := range files {
-			must.M(os.WriteFile(filepath.Join(dir, name), content, 0o644))
-		}
-	}
-	return root
-}
-
 func TestFEMNIST(t *testing.T) {
 	a, b, c := written("f1_a", 3, 784), written("f22_b", 2, 784), written("c", 1, 784)
-	root := putLEAF(t, "femnist",
-		map[string][]byte{"all_data_0.json": leafJSON(b), "all_data_1.json": leafJSON(a, c), "readme.txt": nil},
-		map[string][]byte{"all_data_0.json": leafJSON(c, a), "all_data_1.json": leafJSON(b)})
+	root := putIn(t, "femnist", map[string][]byte{"train/all_data_0.json": leafJSON(b), "train/all_data_1.json": leafJSON(a, c), "train/readme.txt": nil,
+		"test/all_data_0.json": leafJSON(c, a), "test/all_data_1.json": leafJSON(b)})
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", root)
 	for range 2 { // the same every time
-		d := expect.Value(FEMNIST())(t)
+		d := expect.Value(Name("femnist").Make())(t)
 		must.M(d.Check())
 		if want := []int32{0, 0, 1, 1, 1, 2}; !slices.Equal(d.Train.Owner, want) {
 			t.Errorf("owners %v, want %v", d.Train.Owner, want)
@@ -90,18 +75,11 @@ func TestFEMNIST(t *testing.T) {
 }
 
 func TestFEMNISTIsNotThere(t *testing.T) {
-	root := putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
-	_, err := (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
-	for _, want := range []string{"datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-	root = putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
-	_, err = (&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist")
-	if want := filepath.Join("train", "a.json") + " is damaged at byte "; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	root := putIn(t, "femnist", map[string][]byte{"train/a.json": leafJSON(written("a", 1, 784))})
+	expect.Error(t, "datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program")(
+		(&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist"))
+	root = putIn(t, "femnist", map[string][]byte{"train/a.json": leafJSON(written("a", 1, 783)), "test/a.json": nil})
+	expect.Error(t, filepath.Join("train", "a.json")+" is damaged at byte ")((&Loader{Cache: t.TempDir(), Data: root}).Make(context.Background(), "femnist"))
 }
 
 // Every byte comes back. The second file uses other forms that JSON allows.
@@ -112,9 +90,7 @@ func TestLEAFNumbers(t *testing.T) {
 	}
 	w.name, w.labels = "all", []int32{7}
 	got, err := readLEAF(bytes.NewReader(leafJSON(w)), leafImages(256, 62))
-	if err != nil || len(got) != 1 || !bytes.Equal(got[0].bytes, w.bytes) {
-		t.Errorf("%v, error %v", got, err)
-	}
+	expect.That(t, err == nil && len(got) == 1 && bytes.Equal(got[0].bytes, w.bytes), "%v, error %v", got, err)
 	python := `{"users": ["a \"b\" \u00e4"], "num_samples": [2], "more": {"x": [true, false, null, -1.5E+3, "]"]},` +
 		` "user_data": {"a \"b\" \u00e4": {"y": [0, 61], "x": [[1.0, 0.00392156862745098], [39.215686274509803e-3, 0.0]]}}}` + "\n"
 	got, err = readLEAF(strings.NewReader(python), leafImages(2, 62))
@@ -172,10 +148,7 @@ func TestReadLEAFRefuses(t *testing.T) {
 		`{"a": truth}`:                                                   "is damaged at byte 5: invalid character 't' in literal true",
 		"{\"a\nb\": 1}":                                                  "is damaged at byte 1: invalid character",
 	} {
-		_, err := readLEAF(strings.NewReader(file), leafImages(2, 62))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", file, err, want)
-		}
+		expect.Error(t, want)(readLEAF(strings.NewReader(file), leafImages(2, 62)))
 	}
 }
 
@@ -197,19 +170,13 @@ func FuzzLEAF(f *testing.F) {
 			err     error
 			width   int
 		}{{images, errImages, 3}, {characters, errCharacters, window}} {
-			if read.err != nil && read.writers != nil {
-				t.Fatal("writers and an error")
-			}
+			expect.Must(t, read.err == nil || read.writers == nil, "writers and an error")
 			n := 0
 			for _, w := range read.writers {
 				n += len(w.bytes) + len(w.labels)
-				if len(w.bytes) != read.width*len(w.labels) {
-					t.Fatalf("%d bytes, %d labels", len(w.bytes), len(w.labels))
-				}
+				expect.Must(t, len(w.bytes) == read.width*len(w.labels), "%d bytes, %d labels", len(w.bytes), len(w.labels))
 			}
-			if n > len(file) {
-				t.Fatalf("%d values from %d bytes", n, len(file))
-			}
+			expect.Must(t, n <= len(file), "%d values from %d bytes", n, len(file))
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"fedkit.example/datasets/internal/columns"
 )
 
 // checkShare refuses a field out of range, and a share of test rows that is set although a file has them.
@@ -85,7 +87,7 @@ func (d *Dataset) checkSeen(where string, names []string) error {
 				continue
 			}
 			if unseen = append(unseen, name); like[plain] != "" {
-				hint = fmt.Sprintf(" (is %s the %s of training rows?)", quoted(name), quoted(like[plain]))
+				hint = fmt.Sprintf(" (is %s the %s of training rows?)", columns.Quote(name), columns.Quote(like[plain]))
 			}
 		}
 	}
@@ -94,7 +96,7 @@ func (d *Dataset) checkSeen(where string, names []string) error {
 	}
 	slices.Sort(unseen)
 	return fmt.Errorf("datasets: %s: test rows have labels that no training row has, %s%s: must have none; Share without Test splits the training rows instead, UnseenLabels allows such labels",
-		where, shortList(unseen), hint)
+		where, columns.List(unseen), hint)
 }
 
 // compareAt compares two entries of a list that may be nil.

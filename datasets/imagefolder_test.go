@@ -9,7 +9,6 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,13 +46,11 @@ func colored() string {
 // tree writes files into folders of a new one, and returns it.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		expect.OK(t, os.WriteFile(path, []byte(content), 0o644))
+	content := map[string][]byte{}
+	for name, text := range files {
+		content[name] = []byte(text)
 	}
-	return dir
+	return putIn(t, "", content)
 }
 
 func TestImageFolder(t *testing.T) {
@@ -67,9 +64,7 @@ func TestImageFolder(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	d = expect.Value(ImageFolder{Dir: filepath.Join(dir, "train"), Name: "pets", Share: 0.4}.Make())(t)
-	if d.Name != "pets" || d.Train.Len() != 2 || d.Test.Len() != 1 {
-		t.Errorf("%+v", d)
-	}
+	expect.That(t, d.Name == "pets" && d.Train.Len() == 2 && d.Test.Len() == 1, "%+v", d)
 }
 
 func TestImageFolderOwners(t *testing.T) {
@@ -103,9 +98,8 @@ func TestImageFolderConverts(t *testing.T) {
 	} {
 		c.f.Test = c.f.Dir
 		d := expect.Value(c.f.Make())(t)
-		if !slices.Equal(d.Train.Bytes, c.want) || len(d.Train.Bytes) != 2*d.Features() {
-			t.Errorf("%+v: %v of shape %v, want %v", c.f, d.Train.Bytes, d.Shape, c.want)
-		}
+		expect.That(t, slices.Equal(d.Train.Bytes, c.want) && len(d.Train.Bytes) == 2*d.Features(),
+			"%+v: %v of shape %v, want %v", c.f, d.Train.Bytes, d.Shape, c.want)
 	}
 }
 
@@ -127,9 +121,7 @@ func TestOpacity(t *testing.T) {
 			dir := tree(t, map[string]string{"a/0.png": file, "b/0.png": file})
 			d := expect.Value(ImageFolder{Dir: dir, Test: dir, Size: size}.Make())(t)
 			for pixel := range slices.Chunk(d.Train.Bytes, 3) {
-				if !slices.Equal(pixel, []uint8{200, 100, 50}) {
-					t.Errorf("%s, size %v: %v", name, size, pixel)
-				}
+				expect.That(t, slices.Equal(pixel, []uint8{200, 100, 50}), "%s, size %v: %v", name, size, pixel)
 			}
 		}
 	}
@@ -231,13 +223,9 @@ func TestBadImageFolder(t *testing.T) {
 		if c.f.Dir = tree(t, c.files); strings.Contains(want, "Dir is") {
 			c.f.Dir = ""
 		}
-		if _, err := c.f.Make(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.Error(t, want, "datasets: ")(c.f.Make())
 	}
-	if _, _, err := imageConfig([]byte(pixels(t, 1<<11, 1<<11))); err == nil || !strings.Contains(err.Error(), "is an image of 2048×2048 pixels in") {
-		t.Error(err)
-	}
+	expect.Error(t, "is an image of 2048×2048 pixels in")(imageConfig([]byte(pixels(t, 1<<11, 1<<11))))
 }
 
 // pixels is a PNG of so many black pixels.

@@ -24,9 +24,8 @@ func TestJoin(t *testing.T) {
 	if !slices.Equal(twice.Train.Bytes, []uint8{0, 10, 0, 10, 20, 30, 20, 30}) || twice.Train.Scale != 0.5 || twice.Train.Shift != -1 {
 		t.Errorf("%+v", twice.Train)
 	}
-	if nested := expect.Value(Join(d, table))(t); len(nested.Inputs) != 4 || !slices.Equal(nested.Test.Floats, []float32{0.25, 4, 9, 9, 9}) {
-		t.Errorf("%+v", nested)
-	}
+	nested := expect.Value(Join(d, table))(t)
+	expect.That(t, len(nested.Inputs) == 4 && slices.Equal(nested.Test.Floats, []float32{0.25, 4, 9, 9, 9}), "%+v", nested)
 	other := *table
 	other.Train.Labels = []int32{2, 0}
 	expect.Error(t, "datasets: Join: data set 1 (table): must have the labels or targets, owners and groups of data set 0 (small), row by row")(Join(small(), &other))

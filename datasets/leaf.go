@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
@@ -25,15 +26,14 @@ type writer struct {
 
 // leafForm is how a data set writes an example x and a label y.
 type leafForm[X, Y any] struct {
-	function string                 // that documents how the files are made
-	what     string                 // an example, in errors
-	x        func(*writer, X) error // adds an example
-	y        func(*writer, Y) error // adds a label
+	what string                 // an example, in errors
+	x    func(*writer, X) error // adds an example
+	y    func(*writer, Y) error // adds a label
 }
 
 // leafImages are lists of numbers, which are bytes divided by 255.
 func leafImages(features, classes int) leafForm[[]number, number] {
-	return leafForm[[]number, number]{"FEMNIST", "image", func(w *writer, image []number) error {
+	return leafForm[[]number, number]{"image", func(w *writer, image []number) error {
 		if len(image) != features {
 			return fmt.Errorf("has %d pixels: must have %d", len(image), features)
 		}
@@ -56,14 +56,14 @@ func leafImages(features, classes int) leafForm[[]number, number] {
 
 // leafCharacters are strings of 80 characters, with one character as the label.
 func leafCharacters() leafForm[text, text] {
-	return leafForm[text, text]{"Shakespeare", "text", func(w *writer, x text) error {
+	return leafForm[text, text]{"text", func(w *writer, x text) error {
 		chars, err := known(string(x), window)
 		w.bytes = append(w.bytes, chars...)
 		return err
 	}, func(w *writer, y text) error {
 		label, err := known(string(y), 1)
 		if err != nil {
-			return fmt.Errorf("label %s %w", quoted(string(y)), err)
+			return fmt.Errorf("label %s %w", columns.Quote(string(y)), err)
 		}
 		w.labels = append(w.labels, int32(label[0]))
 		return nil
@@ -94,7 +94,11 @@ func readLEAF[X, Y any](r io.Reader, form leafForm[X, Y]) (writers []writer, err
 		})
 	})
 	if err == nil {
-		err = ends(d)
+		if _, end := d.Token(); end == nil {
+			err = errors.New("something follows the end")
+		} else if end != io.EOF {
+			err = end
+		}
 	}
 	switch {
 	case err != nil:
@@ -151,7 +155,7 @@ func leaf[X, Y any](d Dataset, scale float32, form leafForm[X, Y]) func(ctx cont
 				}
 				return root
 			},
-			hint: "LEAF's program makes these files: see the documentation of " + form.function,
+			hint: "LEAF's program makes these files: see the documentation of datasets.Name",
 		})
 		if err == nil {
 			err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers)
@@ -297,18 +301,6 @@ const longestName = 256
 
 // skip reads a value and discards it.
 func skip(d *json.Decoder) error { return d.Decode(new(json.RawMessage)) }
-
-// ends checks that the file ends here.
-func ends(d *json.Decoder) error {
-	switch _, err := d.Token(); err {
-	case io.EOF:
-		return nil
-	case nil:
-		return errors.New("something follows the end")
-	default:
-		return err
-	}
-}
 
 // damage adds the position to an error: the beginning or the end of the value that was read last.
 func damage(d *json.Decoder, err error) error {

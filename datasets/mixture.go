@@ -33,8 +33,8 @@ type GaussianMixture struct {
 func (m GaussianMixture) Make() (*Dataset, error) {
 	m = config.Defaults(m)
 	if err := cmp.Or(inRange("GaussianMixture", m),
-		checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
-		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
+		checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", m.Clients, m.Rows+m.TestRows, m.Features),
+		checkSize("GaussianMixture", "Groups × Classes × Features", m.Groups, m.Classes, m.Features)); err != nil {
 		return nil, err
 	}
 	if m.Clients < m.Groups {

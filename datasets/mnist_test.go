@@ -7,7 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
@@ -16,14 +16,10 @@ import (
 
 // realData skips the test if FEDKIT_DATA has no such folder of published files. The loader never uses the network.
 func realData(t testing.TB, folder string) *Loader {
-	data := os.Getenv("FEDKIT_DATA")
-	if data == "" {
-		t.Skipf("FEDKIT_DATA is not set: it names a folder with the published files, here those of %s", folder)
+	if _, err := os.Stat(filepath.Join(realFiles, folder)); realFiles == "" || err != nil {
+		t.Skipf("FEDKIT_DATA names no folder with the published files of %s: %v", folder, err)
 	}
-	if _, err := os.Stat(filepath.Join(data, folder)); err != nil {
-		t.Skipf("FEDKIT_DATA has no %s: %v", folder, err)
-	}
-	return &Loader{Cache: t.TempDir(), Data: data, Offline: true}
+	return &Loader{Cache: t.TempDir(), Data: realFiles, Offline: true}
 }
 
 // Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers with which PyTorch's MNIST
@@ -31,9 +27,8 @@ func realData(t testing.TB, folder string) *Loader {
 func TestMNIST(t *testing.T) {
 	d := must.M1(realData(t, "mnist").Make(context.Background(), "mnist"))
 	expect.OK(t, d.Check())
-	if d.Train.Len() != 60000 || d.Test.Len() != 10000 || d.Features() != 784 || d.Classes != 10 {
-		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
-	}
+	expect.That(t, d.Train.Len() == 60000 && d.Test.Len() == 10000 && d.Features() == 784 && d.Classes == 10,
+		"%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
 	var sum, squares float64
 	for _, b := range d.Train.Bytes {
 		x := float64(b) / 255
@@ -45,19 +40,17 @@ func TestMNIST(t *testing.T) {
 		t.Errorf("mean %.4f, standard deviation %.4f; want 0.1307 and 0.3081", mean, sd)
 	}
 	for i, want := range []int32{5, 0, 4, 1, 9} {
-		if got := d.Train.Labels[i]; got != want {
-			t.Errorf("training label %d is %d, want %d", i, got, want)
-		}
+		got := d.Train.Labels[i]
+		expect.That(t, got == want, "training label %d is %d, want %d", i, got, want)
 	}
 }
 
 func TestMNISTByName(t *testing.T) {
 	l := realData(t, "mnist")
 	t.Setenv("FEDKIT_CACHE", l.Cache)
+	t.Setenv("FEDKIT_DATA", l.Data)
 	d, err := Name("MNIST").Make()
-	if err != nil || d.Name != "mnist" {
-		t.Errorf("error %v", err)
-	}
+	expect.That(t, err == nil && d.Name == "mnist", "error %v", err)
 }
 
 func BenchmarkMNIST(b *testing.B) {
@@ -65,6 +58,35 @@ func BenchmarkMNIST(b *testing.B) {
 	b.SetBytes(60000*785 + 10000*785)
 	for b.Loop() {
 		expect.Value(l.Make(context.Background(), "mnist"))(b)
+	}
+}
+
+// Every row of four idx files makes a data set of files with its names, its shape and the kind of checksum that it has. Offline, it says
+// what was tried.
+func TestRowsOfIDXFiles(t *testing.T) {
+	for _, p := range named {
+		if len(p.files) != 4 || p.archive.name != "" {
+			continue
+		}
+		tiny, files := row(Name(p.name)), map[string][]byte{}
+		for i := range tiny.files {
+			f := &tiny.files[i]
+			f.dims = append([]int{2}, f.dims[1:]...)
+			content := idx(f.dims, make([]byte, f.bytes()-f.header())...)
+			content[len(content)-1] = byte(p.classes - 1)
+			files[f.name+".gz"] = zipped(content)
+			if f.gz != "" {
+				f.gz = sumOf(files[f.name+".gz"])
+			} else {
+				f.sha256 = sumOf(content)
+			}
+		}
+		d := expect.Value((&Loader{Cache: putIn(t, p.name, files), Offline: true}).load(t.Context(), tiny))(t)
+		if d.Name != p.name || !slices.Equal(d.Shape, p.shape) || d.Classes != 10 || !slices.Equal(d.Test.Labels, []int32{0, 9}) || d.Train.Row(1, nil)[783] != 9.0/255 {
+			t.Errorf("%s: %s %v, labels %v", p.name, d.Name, d.Shape, d.Test.Labels)
+		}
+		l := &Loader{Cache: t.TempDir(), Offline: true}
+		expect.Error(t, "datasets: "+p.name+": no train-images-idx3-ubyte (nor .gz)", filepath.Join(l.Cache, p.name), "not allowed (Offline)")(l.Make(t.Context(), Name(p.name)))
 	}
 }
 
@@ -76,20 +98,16 @@ func TestPublishedGzipOnly(t *testing.T) {
 	for i := range p.files {
 		f := &p.files[i]
 		gz[f.name+".gz"] = zipped(plain[f.name])
-		sum := sha256.Sum256(gz[f.name+".gz"])
-		f.sha256, f.gz = "", hex.EncodeToString(sum[:])
+		f.sha256, f.gz = "", sumOf(gz[f.name+".gz"])
 	}
-	d, err := (&Loader{Cache: put(t, gz), Offline: true}).load(context.Background(), p)
-	checkTiny(t, d, err)
+	checkTiny(t, expect.Value((&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p))(t))
 
 	other := append([]byte{}, gz["test-images.gz"]...)
 	other[9] = 3 // the gzip header's operating system
-	for name, file := range map[string][]byte{"unpacked": plain["test-images"], "packed elsewhere": other} {
+	for _, file := range map[string][]byte{"unpacked": plain["test-images"], "packed elsewhere": other} {
 		gz["test-images.gz"] = file
-		_, err := (&Loader{Cache: put(t, gz), Offline: true}).load(context.Background(), p)
-		if want := "the published test-images.gz has " + p.files[2].gz; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", name, err, want)
-		}
+		want := "the published test-images.gz has " + p.files[2].gz
+		expect.Error(t, want)((&Loader{Cache: putIn(t, "tiny", gz), Offline: true}).load(context.Background(), p))
 	}
 }
 
@@ -109,8 +127,6 @@ func TestFashionMNIST(t *testing.T) {
 		counts[label]++
 	}
 	for label, n := range counts {
-		if n != 6000 {
-			t.Errorf("%d training images of class %d, want 6000", n, label)
-		}
+		expect.That(t, n == 6000, "%d training images of class %d, want 6000", n, label)
 	}
 }

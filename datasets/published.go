@@ -77,7 +77,7 @@ func (l *Loader) paths(ctx context.Context, p *published) (paths []string, err e
 
 // source is where the archive may be, or the files that it has.
 func (p *published) source() *source {
-	s := &source{what: p.archive.name, folder: p.name, name: p.archive.name, limit: p.archive.size, hint: p.hint,
+	s := &source{what: p.archive.name, folder: p.name, name: p.archive.name, mirrors: p.mirrors, limit: p.archive.size, hint: p.hint,
 		check: func(r io.Reader) error { return checkSHA256(r, p.archive.sha256) }}
 	places, roots := []string{p.archive.name}, []string{p.name}
 	if p.files != nil {
@@ -97,9 +97,6 @@ func (p *published) source() *source {
 			}
 		}
 		return ""
-	}
-	for _, mirror := range p.mirrors {
-		s.urls = append(s.urls, mirror+p.archive.name)
 	}
 	return s
 }
@@ -201,8 +198,8 @@ func checkSHA256(r io.Reader, published string) error {
 
 // in returns where to look for the file and where to download it, for a data set with this folder and these mirrors.
 func (f *file) in(folder string, mirrors []string) *source {
-	s := &source{
-		what: f.name + " (nor .gz)", folder: folder, name: f.name + ".gz",
+	return &source{
+		what: f.name + " (nor .gz)", folder: folder, name: f.name + ".gz", mirrors: mirrors,
 		find: func(root string) string {
 			return firstFile(filepath.Join(root, folder, f.name+".gz"), filepath.Join(root, folder, f.name))
 		},
@@ -210,10 +207,6 @@ func (f *file) in(folder string, mirrors []string) *source {
 		limit: int64(f.bytes()) + 1<<20,
 		check: func(r io.Reader) error { _, err := f.decode(r); return err },
 	}
-	for _, mirror := range mirrors {
-		s.urls = append(s.urls, mirror+f.name+".gz")
-	}
-	return s
 }
 
 // firstFile returns the first of the paths that is a regular file, or "".
@@ -286,23 +279,26 @@ func (f *file) bytes() int {
 // all reads the whole content. No byte may be missing, and none may follow, and an idx file must hold unsigned bytes of exactly its
 // dimensions. What is allocated never depends on what is read.
 func (f *file) all(r io.Reader) ([]byte, error) {
-	size, begin := f.bytes(), f.header()
-	if err := room.For(float64(size)); err != nil {
+	if err := room.For(float64(f.bytes())); err != nil {
 		return nil, err
 	}
-	content := make([]byte, size)
-	if n, err := io.ReadFull(r, content[:begin]); err != nil {
-		return nil, short(err, n, size)
-	}
-	if begin > 0 {
-		if err := checkIDXHeader(content[:begin], f.dims); err != nil {
-			return nil, err
+	content := make([]byte, f.bytes())
+	n, err := io.ReadFull(r, content)
+	if f.dims != nil && n >= f.header() {
+		if wrong := checkIDXHeader(content[:f.header()], f.dims); wrong != nil {
+			return nil, wrong
 		}
 	}
-	if n, err := io.ReadFull(r, content[begin:]); err != nil {
-		return nil, short(err, begin+n, size)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, fmt.Errorf("ends after %d of %d bytes: %w", n, len(content), io.ErrUnexpectedEOF)
+	case err != nil:
+		return nil, fmt.Errorf("unreadable after %d of %d bytes: %w", n, len(content), err)
 	}
-	if err := ended(r, size); err != nil {
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return nil, fmt.Errorf("continues after its %d bytes: nothing may follow", len(content))
+	case err != io.EOF: // such as a wrong gzip checksum
 		return nil, err
 	}
 	return content, nil
@@ -322,25 +318,6 @@ func checkIDXHeader(h []byte, dims []int) error {
 	binary.Decode(h[4:], binary.BigEndian, found) // h is long enough
 	if !slices.EqualFunc(found, dims, func(a uint32, b int) bool { return int(a) == b }) {
 		return fmt.Errorf("has dimensions %v: must be %v", found, dims)
-	}
-	return nil
-}
-
-// short is the error of a read that stopped after n of size bytes.
-func short(err error, n, size int) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("ends after %d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
-	}
-	return fmt.Errorf("unreadable after %d of %d bytes: %w", n, size, err)
-}
-
-// ended checks that nothing follows after size bytes.
-func ended(r io.Reader, size int) error {
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return fmt.Errorf("continues after its %d bytes: nothing may follow", size)
-	case err != io.EOF: // such as a wrong gzip checksum
-		return err
 	}
 	return nil
 }

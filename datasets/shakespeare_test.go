@@ -28,8 +28,8 @@ func TestShakespeare(t *testing.T) {
 	train := leafFile(map[string]map[string]any{"HAMLET_QUEEN": windows(3), "MACBETH_QUEEN": windows(1)})
 	test := leafFile(map[string]map[string]any{"MACBETH_QUEEN": windows(4)})
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
-	t.Setenv("FEDKIT_DATA", putLEAF(t, "shakespeare", map[string][]byte{"all.json": train}, map[string][]byte{"all.json": test}))
-	d := expect.Value(Shakespeare())(t)
+	t.Setenv("FEDKIT_DATA", putIn(t, "shakespeare", map[string][]byte{"train/all.json": train, "test/all.json": test}))
+	d := expect.Value(Name("shakespeare").Make())(t)
 	if d.Name != "shakespeare" || d.Classes != 80 || !slices.Equal(d.Train.Owner, []int32{0, 0, 0, 1}) || !slices.Equal(d.Test.Owner, []int32{1, 1, 1, 1}) {
 		t.Errorf("%q, %d classes, owners %v, test %v", d.Name, d.Classes, d.Train.Owner, d.Test.Owner)
 	}
@@ -58,7 +58,4 @@ func TestShakespeareRefuses(t *testing.T) {
 		_, err := readLEAF(strings.NewReader(string(leafFile(map[string]map[string]any{"a": user}))), leafCharacters())
 		expect.Error(t, "is damaged at byte ", want)(err)
 	}
-	t.Setenv("FEDKIT_CACHE", t.TempDir())
-	t.Setenv("FEDKIT_DATA", "")
-	expect.Error(t, "datasets: shakespeare: no train/*.json", "see the documentation of Shakespeare")(Shakespeare())
 }

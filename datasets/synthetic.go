@@ -41,8 +41,8 @@ func (s Synthetic) Make() (*Dataset, error) {
 	s = config.Defaults(s)
 	// A client has e⁶ + 50 ≈ 450 examples on average.
 	if err := cmp.Or(inRange("Synthetic", s),
-		checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
-		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
+		checkSize("Synthetic", "450 × Clients × Features", 450, s.Clients, s.Features),
+		checkSize("Synthetic", "Features × Classes", s.Features, s.Classes)); err != nil {
 		return nil, err
 	}
 	if s.IID && (s.Alpha != 0 || s.Beta != 0) {

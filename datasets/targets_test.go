@@ -64,7 +64,7 @@ func TestFormsOfTargets(t *testing.T) {
 
 // Arrays Y [n, t] are values, tags or labels at positions; bytes may have another scale. Rows that are held back keep theirs.
 func TestNPYOfSeveralTargets(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := tree(t, map[string]string{
 		"x.npy":    npyFile("|u1", "(5, 2)", false, []uint8{0, 0, 1, 10, 2, 20, 3, 30, 4, 40}),
 		"f.npy":    npyFile("<f8", "(5, 2)", true, []float64{0, 1, 2, 3, 4, 0.5, 1.5, 2.5, 3.5, 4.5}),
 		"tags.npy": npyFile("|b1", "(5, 2)", false, []bool{true, false, false, false, true, true, false, true, true, false}),

@@ -7,22 +7,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Two speakers, one of whom speaks twice.
 func TestText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "two.txt")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(text string) { expect.OK(t, os.WriteFile(path, []byte(text), 0o600)) }
 	write("ROMEO\nO, she doth *teach*\n\nJULIET\nAy me! Ay me!\n\n\nROMEO\nthe torches\n")
 	d, err := Text{File: path, Window: 8, Share: 0.25}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	read := func(s *Split, owner int32) (text string) {
 		for row, of := range s.Owner {
 			for i := row * 8; i < (row+1)*8 && of == owner; i++ {
@@ -58,34 +53,22 @@ func TestText(t *testing.T) {
 		"A\nabcdefghijklm\n\nB\nc": "B has 2 characters",
 	} {
 		write(text)
-		if _, err := (Text{File: path}).Make(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		expect.Error(t, want)((Text{File: path}).Make())
 	}
 	for _, wrong := range []Text{{}, {File: path, Window: 1}, {File: path, Share: 1}, {File: path + ".none"}} {
-		if _, err := wrong.Make(); err == nil {
-			t.Errorf("%+v is not refused", wrong)
-		}
+		expect.Error(t)(wrong.Make())
 	}
 }
 
 // The time is proportional to the text: a line was once copied with each that followed it, and a vocabulary once built for each owner.
 func TestTextIsLinear(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.txt")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(text string) { expect.OK(t, os.WriteFile(path, []byte(text), 0o600)) }
 	write("One owner\n" + strings.Repeat("aye\n", 1<<20))
 	d, err := Text{File: path}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(d.Train.Bytes) + len(d.Test.Bytes); n < 1<<22 || n > 1<<22+200 || Characters[d.Test.Bytes[1]] != "aye\n"[(1<<22-1<<22/5+1)%4] {
-		t.Errorf("%d characters", n)
-	}
+	expect.OK(t, err)
+	n := len(d.Train.Bytes) + len(d.Test.Bytes)
+	expect.That(t, n >= 1<<22 && n <= 1<<22+200 && Characters[d.Test.Bytes[1]] == "aye\n"[(1<<22-1<<22/5+1)%4], "%d characters", n)
 	var many strings.Builder
 	for i := range 1 << 15 {
 		fmt.Fprintf(&many, "owner %d\nw%d to be or not\n\n", i, i)

@@ -1,31 +1,21 @@
 package datasets
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Words of two speakers: those that are most frequent have numbers, and all others are 0.
 func TestWords(t *testing.T) {
 	texts := []string{"To be, or not to be: that's\nthe question.", "Be not too tame, nor be too wild; be be"}
 	w := MostFrequent(3, texts...)
-	if !slices.Equal(w, Words{"be", "not", "to"}) {
-		t.Errorf("words %q", w)
-	}
-	if got, want := w.Encode(texts[0]), []int{3, 1, 0, 2, 3, 1, 0, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("%q is %v, want %v", texts[0], got, want)
-	}
-	path := filepath.Join(t.TempDir(), "two.txt")
-	if err := os.WriteFile(path, []byte("HAMLET\n"+texts[0]+"\n\nPLAYER\n"+texts[1]+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := Text{File: path, Words: 3, Window: 4, Share: 0.3}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.That(t, slices.Equal(w, Words{"be", "not", "to"}), "words %q", w)
+	got, want := w.Encode(texts[0]), []int{3, 1, 0, 2, 3, 1, 0, 0, 0}
+	expect.That(t, slices.Equal(got, want), "%q is %v, want %v", texts[0], got, want)
+	path := saved(t, "two.txt", "HAMLET\n"+texts[0]+"\n\nPLAYER\n"+texts[1]+"\n")
+	d := expect.Value(Text{File: path, Words: 3, Window: 4, Share: 0.3}.Make())(t)
 	if d.Classes != 4 || d.Train.Len() != 4 || !slices.Equal(d.Train.Bytes[:8], []uint8{3, 1, 0, 2, 3, 1, 0, 0}) || !slices.Equal(d.Train.Labels[:8], []int32{1, 0, 2, 3, 1, 0, -1, -1}) {
 		t.Errorf("%d classes, %d windows %v with labels %v", d.Classes, d.Train.Len(), d.Train.Bytes, d.Train.Labels)
 	}
@@ -34,10 +24,7 @@ func TestWords(t *testing.T) {
 // A vocabulary that does not fit in bytes.
 func TestTokens(t *testing.T) {
 	tokens := Tokens{Texts: [][]int{{1, 500, 2, 999, 4, 5, 6, 7, 8, 9}, {7, 7, 7, 7, 7}}, Vocabulary: 1000, Window: 3, Share: 0.4}
-	d, err := tokens.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Value(tokens.Make())(t)
 	if !slices.Equal(d.Train.Floats, []float32{1, 500, 2, 999, 4, 0, 7, 7, 0}) || !slices.Equal(d.Train.Labels, []int32{500, 2, 999, 4, 5, -1, 7, 7, -1}) ||
 		!slices.Equal(d.Train.Owner, []int32{0, 0, 1}) || d.Test.Len() != 2 || !slices.Equal(d.Outputs(), []int{3, 1000}) {
 		t.Errorf("%v with labels %v of %v; %d to test", d.Train.Floats, d.Train.Labels, d.Train.Owner, d.Test.Len())
@@ -52,8 +39,6 @@ func TestTokens(t *testing.T) {
 	} {
 		wrong := tokens
 		change(&wrong)
-		if _, err := wrong.Make(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, want)(wrong.Make())
 	}
 }

@@ -97,9 +97,7 @@ func TestDatasetOfTheCache(t *testing.T) {
 		}
 	}
 	d := expect.Value(huggingface.Dataset{Name: name, Label: "writer_id", Share: 0.4}.Make())(t) // not the split test
-	if d.Train.Len() != 2 || d.Test.Len() != 1 || d.Classes != 2 {
-		t.Errorf("%+v", d)
-	}
+	expect.That(t, d.Train.Len() == 2 && d.Test.Len() == 1 && d.Classes == 2, "%+v", d)
 }
 
 // A test split whose labels are hidden, as those of GLUE are, is refused, and can be left out in three ways.
@@ -109,9 +107,8 @@ func TestHiddenLabels(t *testing.T) {
 	expect.Error(t, name+`: column "character": test rows have labels that no training row has, ["-1"]: must have none; Share without Test splits the training rows instead, UnseenLabels`)(d.Make())
 	for i, d := range []huggingface.Dataset{{Share: 0.2}, {Test: "validation"}, {UnseenLabels: true}} {
 		d.Name, d.Label = name, "character"
-		if got := expect.Value(d.Make())(t); got.Classes != []int{2, 2, 3}[i] || got.Test.Len() != i+1 {
-			t.Errorf("%+v", got)
-		}
+		got := expect.Value(d.Make())(t)
+		expect.That(t, got.Classes == []int{2, 2, 3}[i] && got.Test.Len() == i+1, "%+v", got)
 	}
 }
 
@@ -124,13 +121,9 @@ func TestSubsets(t *testing.T) {
 	expect.OK(t, os.MkdirAll(filepath.Join(folder, "refs/refs/convert"), 0o755))
 	expect.OK(t, os.Rename(filepath.Join(folder, "refs/main"), filepath.Join(folder, "refs/refs/convert/parquet")))
 	d := expect.Value(huggingface.Dataset{Name: name, Revision: "refs/convert/parquet", Config: "large", Test: "validation"}.Make())(t)
-	if d.Train.Len() != 5 || d.Test.Len() != 2 {
-		t.Errorf("%+v", d)
-	}
+	expect.That(t, d.Train.Len() == 5 && d.Test.Len() == 2, "%+v", d)
 	d = expect.Value(huggingface.Dataset{Name: name, Revision: commit, Train: "validation", Test: "train", UnseenLabels: true}.Make())(t) // only large has it
-	if d.Train.Len() != 2 || d.Test.Len() != 5 {
-		t.Errorf("%+v", d)
-	}
+	expect.That(t, d.Train.Len() == 2 && d.Test.Len() == 5, "%+v", d)
 	for want, d := range map[string]huggingface.Dataset{
 		`no Config is set: must be one of ["large" "small"]`:               {},
 		`Config = "huge": must be one of ["" "large" "small"]`:             {Config: "huge"},
@@ -235,12 +228,8 @@ func TestDatasetOfTheHub(t *testing.T) {
 		folder := serve(t, digits(t), func(http.ResponseWriter, *http.Request) bool { asked++; return false })
 		d := huggingface.Dataset{Name: name, Revision: revision, Owner: "writer_id"}
 		first := expect.Value(d.Make())(t)
-		if first.Train.Len() != 3 || first.Test.Len() != 2 {
-			t.Errorf("%+v", first)
-		}
-		if _, err := os.Stat(filepath.Join(folder, "snapshots", commit, "README.md")); err == nil {
-			t.Error("README.md is not needed")
-		}
+		expect.That(t, first.Train.Len() == 3 && first.Test.Len() == 2, "%+v", first)
+		expect.Error(t)(os.Stat(filepath.Join(folder, "snapshots", commit, "README.md")))
 		before := asked
 		if again := expect.Value(d.Make())(t); asked != before || fmt.Sprint(again) != fmt.Sprint(first) {
 			t.Errorf("%d requests for what is in the cache: %v", asked-before, again)
@@ -306,9 +295,7 @@ func TestBadHub(t *testing.T) {
 			return true
 		})
 		expect.Error(t, want)(huggingface.Dataset{Name: name}.Make())
-		if _, err := os.Stat(folder); err == nil {
-			t.Errorf("%s: %s was left", want, folder)
-		}
+		expect.Error(t)(os.Stat(folder))
 	}
 	serve(t, digits(t), func(http.ResponseWriter, *http.Request) bool { return false })
 	expect.Error(t, "404 Not Found: there must be a data set of this name with the revision v9")(huggingface.Dataset{Name: name, Revision: "v9"}.Make())

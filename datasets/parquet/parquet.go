@@ -21,6 +21,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/internal/columns"
 	"fedkit.example/datasets/room"
 )
 
@@ -84,7 +85,7 @@ func (t Table) Make() (*datasets.Dataset, error) {
 		return nil, err
 	}
 	if len(all.index) > 0 && t.Features == nil && t.Text == "" {
-		fmt.Fprintf(os.Stderr, "datasets: %s: %s was left out as the index of pandas; Features, Label and Owner may name it\n", to.Source, short(all.index))
+		fmt.Fprintf(os.Stderr, "datasets: %s: %s was left out as the index of pandas; Features, Label and Owner may name it\n", to.Source, columns.List(all.index))
 	}
 	if t.Label == "" && t.Text == "" {
 		fmt.Fprintf(os.Stderr, "datasets: %s: the last column, %.60q, was taken for the labels; Label names another\n", to.Source, all.label)
@@ -113,7 +114,7 @@ func (t Table) open(all *content, paths []string, first string) error {
 			return fmt.Errorf("datasets: parquet.Table: %s is there twice: must be once, or its rows would be", path)
 		}
 		c := &content{Rows: all.Rows, label: cmp.Or(all.label, t.Label)}
-		if err := t.readFile(c, path); err != nil {
+		if err := t.read(c, path); err != nil {
 			return fmt.Errorf("datasets: %w", err)
 		}
 		if all.names != nil && (!slices.Equal(c.names, all.names) || !slices.Equal(c.widths, all.widths)) {
@@ -124,44 +125,40 @@ func (t Table) open(all *content, paths []string, first string) error {
 	return nil
 }
 
-func (t Table) readFile(c *content, path string) error {
+// read adds the rows of a file.
+func (t Table) read(c *content, path string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	defer func() {
+		if p := recover(); p != nil { // on damaged files, the library may panic
+			err = fmt.Errorf("is damaged: %.200v", p)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}()
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	if err := t.read(c, file, info.Size()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// read adds the rows of a file of that many bytes.
-func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
-	defer func() { // on damaged files, the library may panic
-		if p := recover(); p != nil {
-			err = fmt.Errorf("is damaged: %.200v", p)
-		}
-	}()
-	if err := checkFooter(from, size); err != nil {
+	if err := checkFooter(file, info.Size()); err != nil {
 		return err
 	}
-	f, err := parquet.OpenFile(from, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return fmt.Errorf("is damaged: %.200v", err)
 	}
-	columns, err := t.columns(f, c)
+	all, err := t.columns(f, c)
 	if err != nil {
 		return err
 	}
 	need := 0.0 // of numbers, in lists that are copied while they grow
 	for _, g := range f.Metadata().RowGroups {
-		for i, c := range g.Columns[:min(len(columns), len(g.Columns))] {
-			if columns[i].role == feature {
+		for i, c := range g.Columns[:min(len(all), len(g.Columns))] {
+			if all[i].role == columns.Feature {
 				need += 2.25 * 4 * float64(c.MetaData.NumValues)
 			}
 		}
@@ -169,7 +166,7 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	if err := room.For(need); err != nil {
 		return err
 	}
-	r := reader{content: c, columns: columns, most: max(always, times*int(size)), regression: t.Regression}
+	r := reader{content: c, columns: all, most: max(always, times*int(info.Size())), regression: t.Regression}
 	for _, group := range f.RowGroups() {
 		if err := r.group(group); err != nil {
 			return err
@@ -185,21 +182,9 @@ func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 // the memory.
 const always, times = 1 << 25, 200
 
-// role is the purpose of a column.
-type role int
-
-const (
-	skipped role = iota
-	feature
-	picture // bytes of an image
-	text
-	label
-	owner
-)
-
 // column is a leaf of the schema.
 type column struct {
-	role
+	role     columns.Role
 	name     string
 	unsigned bool
 	width    int // index in content.widths
@@ -219,105 +204,86 @@ func (t Table) columns(f *parquet.File, c *content) ([]column, error) {
 	for i, p := range paths {
 		names[i] = p[0]
 	}
+	last := t.leaveOutIndex(f, c, names)
+	if t.Text == "" {
+		c.label = cmp.Or(c.label, last, names[0])
+	}
+	roles, err := columns.Roles(names, columns.Use{Field: "Label", Role: columns.Label, Names: []string{c.label}},
+		columns.Use{Field: "Text", Role: columns.Text, Names: []string{t.Text}}, columns.Use{Field: "Owner", Role: columns.Owner, Names: []string{t.Owner}},
+		columns.Use{Field: "Features", Role: columns.Feature, Names: t.Features})
+	if err != nil {
+		return nil, err
+	}
+	var images []string // columns of images
+	for _, path := range paths {
+		name := path[0]
+		if t.Features == nil && t.Text == "" && roles[name] == columns.None && !slices.Contains(c.index, name) {
+			roles[name] = columns.Feature
+		}
+		if leaf, _ := s.Lookup(path...); roles[name] == columns.Feature && isImage(paths, path, leaf) {
+			images = append(images, name)
+		}
+	}
+	if len(images) > 1 || len(images) == 1 && len(t.Features) > 1 {
+		return nil, fmt.Errorf("has the columns of images %s: Features must be one of them, or columns of numbers", columns.List(images))
+	}
+	all := make([]column, len(paths))
+	for i, path := range paths {
+		is := roles[path[0]]
+		if len(images) == 1 && is == columns.Feature {
+			if is = columns.None; path[0] == images[0] && path[1] == "bytes" {
+				is = columns.Picture
+			}
+		}
+		all[i] = column{role: is, name: path[0], width: len(c.names)}
+		if is == columns.None {
+			continue
+		}
+		if is < columns.Label {
+			c.names, c.widths = append(c.names, path[0]), append(c.widths, 0)
+		}
+		if is == columns.Picture {
+			continue
+		}
+		if i > 0 && names[i-1] == path[0] || i+1 < len(names) && names[i+1] == path[0] {
+			return nil, fmt.Errorf("column %q has the parts %s: must be one value, or a list of them%s", path[0], columns.List(parts(paths, path[0])), hint(is))
+		}
+		leaf, _ := s.Lookup(path...)
+		if err := all[i].check(leaf, t.Regression); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.names) == 0 {
+		return nil, fmt.Errorf("has the columns %s: must have at least one with features", columns.List(names))
+	}
+	return all, nil
+}
+
+// leaveOutIndex sets which columns are left out as the index of pandas, and returns the last of the others.
+func (t Table) leaveOutIndex(f *parquet.File, c *content, names []string) (last string) {
 	var pandas struct {
-		Index []any `json:"index_columns"`
+		Index []any `json:"index_columns"` // names, or ranges, which are no columns
 	}
 	metadata, _ := f.Lookup("pandas")
 	_ = json.Unmarshal([]byte(metadata), &pandas) // none, if they are damaged
-	index, named, last := map[string]bool{}, slices.Concat(t.Features, []string{t.Label, t.Owner, t.Text}), ""
-	for _, is := range pandas.Index {
-		if name, words := is.(string); words { // others are ranges, which are no columns
-			index[name] = true
-		}
-	}
+	named := slices.Concat(t.Features, []string{t.Label, t.Owner, t.Text})
 	for _, name := range names {
-		if !index[name] && !isIndex.MatchString(name) {
+		if !slices.Contains(pandas.Index, any(name)) && !isIndex.MatchString(name) {
 			last = name
 		} else if !slices.Contains(named, name) {
 			c.index = append(c.index, name)
 		}
 	}
-	if t.Text == "" {
-		c.label = cmp.Or(c.label, last, names[0])
-	}
-	roles := map[string]role{}
-	set := func(field, name string, to role) error {
-		switch {
-		case !slices.Contains(names, name):
-			return fmt.Errorf("%s = %q: must be one of the columns %s", field, name, short(names))
-		case roles[name] != skipped:
-			return fmt.Errorf("%s = %q: must be a column without another use", field, name)
-		}
-		roles[name] = to
-		return nil
-	}
-	var err error
-	if c.label != "" {
-		err = set("Label", c.label, label)
-	}
-	if err == nil && t.Text != "" {
-		err = set("Text", t.Text, text)
-	}
-	if err == nil && t.Owner != "" {
-		err = set("Owner", t.Owner, owner)
-	}
-	for _, name := range t.Features {
-		if err == nil {
-			err = set("Features", name, feature)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	features := func(name string) bool {
-		return t.Features == nil && t.Text == "" && roles[name] == skipped && !slices.Contains(c.index, name) || roles[name] == feature
-	}
-	var images []string // columns of images
-	for i, path := range paths {
-		leaf, _ := s.Lookup(path...)
-		if len(path) == 2 && features(path[0]) && isImage(parts(paths, path[0]), path, leaf) {
-			images = append(images, names[i])
-		}
-	}
-	if len(images) > 1 || len(images) == 1 && len(t.Features) > 1 {
-		return nil, fmt.Errorf("has the columns of images %s: Features must be one of them, or columns of numbers", short(images))
-	}
-	columns := make([]column, len(paths))
-	for i, path := range paths {
-		is := roles[path[0]]
-		if is == skipped && features(path[0]) {
-			is = feature
-		}
-		leaf, _ := s.Lookup(path...)
-		if len(images) == 1 && is == feature {
-			if is = skipped; path[0] == images[0] && path[1] == "bytes" {
-				c.names, c.widths = append(c.names, path[0]), append(c.widths, 1)
-				is = picture
-			}
-		}
-		columns[i] = column{role: is, name: path[0]}
-		if is == feature || is == text {
-			columns[i].width, c.names, c.widths = len(c.names), append(c.names, path[0]), append(c.widths, 0)
-		}
-		if is == skipped || is == picture {
-			continue
-		}
-		if i > 0 && names[i-1] == path[0] || i+1 < len(names) && names[i+1] == path[0] {
-			return nil, fmt.Errorf("column %q has the parts %s: must be one value, or a list of them%s", path[0], short(parts(paths, path[0])), hint(is))
-		}
-		if err := columns[i].check(leaf, t.Regression); err != nil {
-			return nil, err
-		}
-	}
-	if len(c.names) == 0 {
-		return nil, fmt.Errorf("has the columns %s: must have at least one with features", short(names))
-	}
-	return columns, nil
+	return last
 }
 
 // isImage reports whether a leaf is the bytes of an image, in a struct of the parts bytes and path.
-func isImage(parts, path []string, leaf parquet.LeafColumn) bool {
-	return path[1] == "bytes" && len(parts) == 2 && slices.Contains(parts, "path") && leaf.Node.Type().Kind() == parquet.ByteArray && leaf.MaxRepetitionLevel == 0
+func isImage(paths [][]string, path []string, leaf parquet.LeafColumn) bool {
+	if len(path) != 2 || path[1] != "bytes" || leaf.Node.Type().Kind() != parquet.ByteArray || leaf.MaxRepetitionLevel != 0 {
+		return false
+	}
+	parts := parts(paths, path[0])
+	return len(parts) == 2 && slices.Contains(parts, "path")
 }
 
 // parts are the names below a column.
@@ -330,18 +296,9 @@ func parts(paths [][]string, name string) (parts []string) {
 	return parts
 }
 
-// short quotes names, only the first of many.
-func short(names []string) string {
-	const most = 8
-	if len(names) > most {
-		return fmt.Sprintf("%.60q … (%d)", names[:most], len(names))
-	}
-	return fmt.Sprintf("%.60q", names)
-}
-
 // hint is how to leave out a column with features.
-func hint(r role) string {
-	if r == feature {
+func hint(r columns.Role) string {
+	if r == columns.Feature {
 		return "; Features names those to read"
 	}
 	return ""
@@ -364,13 +321,13 @@ func (c *column) check(leaf parquet.LeafColumn, regression bool) error {
 	}
 	list, must, ok := leaf.MaxRepetitionLevel > 0, "numbers or bools", number
 	switch {
-	case c.role == label && regression:
+	case c.role == columns.Label && regression:
 		ok = number && !list
-	case c.role == text:
+	case c.role == columns.Text:
 		must, ok = "words", word && !list
-	case c.role != feature:
+	case c.role != columns.Feature:
 		must, ok = "whole numbers, bools or words", (number && !fraction || word) && !list
-		if c.role == label && number && !list {
+		if c.role == columns.Label && number && !list {
 			must += "; Regression predicts numbers"
 		}
 	}
@@ -431,47 +388,45 @@ func (r *reader) add(row parquet.Row) error {
 	r.seen = append(r.seen[:0], make([]int, len(r.widths))...)
 	for _, v := range row {
 		c := &r.columns[v.Column()]
-		if c.role == skipped {
+		if c.role == columns.None {
 			continue
 		}
 		if v.IsNull() {
 			return fmt.Errorf("row %d, column %q: the value is missing: must be there", r.row, c.name)
 		}
-		if c.role == text {
-			r.numbers += len(v.ByteArray()) + 80 // of which windows are made
-			size += 9 * len(v.ByteArray())       // with windows and their labels
-			r.Texts = append(r.Texts, string(v.ByteArray()))
-			r.seen[c.width]++
-			continue
+		var word []byte
+		if v.Kind() == parquet.ByteArray {
+			word = v.ByteArray()
 		}
-		if c.role == picture {
-			r.numbers += len(v.ByteArray()) + 32 // a slice, and its place
-			size += 32 + len(v.ByteArray())/4
-			r.Images = append(r.Images, slices.Clone(v.ByteArray()))
-			r.seen[c.width]++
-			continue
-		}
-		switch x := c.number(v); {
-		case c.role == feature || c.role == label && r.regression:
+		switch {
+		case c.role == columns.Text:
+			r.Texts = append(r.Texts, string(word))
+			r.numbers += len(word) + 80 // of which windows are made
+			size += 9 * len(word)       // with windows and their labels
+		case c.role == columns.Picture:
+			r.Images = append(r.Images, slices.Clone(word))
+			r.numbers += len(word) + 32 // a slice, and its place
+			size += 32 + len(word)/4
+		case c.role == columns.Owner:
+			r.Owners = append(r.Owners, c.word(v))
+			size += 40 + len(word)/4 // in several lists while they are numbered
+		case c.role == columns.Label && !r.regression:
+			r.Labels = append(r.Labels, c.word(v))
+			size += 40 + len(word)/4
+		default:
+			x := c.number(v)
 			if y := float32(x); y-y != 0 {
 				return fmt.Errorf("row %d, column %q: %v: must be a finite float32%s", r.row, c.name, x, hint(c.role))
-			} else if c.role == label {
+			} else if c.role == columns.Label {
 				r.Targets = append(r.Targets, y)
 			} else {
 				r.Rows.Features = append(r.Rows.Features, y)
-				r.seen[c.width]++
 				r.numbers++
 			}
-		case c.role == label:
-			r.Labels = append(r.Labels, c.word(v))
-		default:
-			r.Owners = append(r.Owners, c.word(v))
+			size += 4
 		}
-		if size += 4; v.Kind() == parquet.ByteArray {
-			size += len(v.ByteArray()) / 4
-		}
-		if c.role != feature { // a label or an owner is a word in several lists while it is numbered
-			size += 36
+		if c.role < columns.Label {
+			r.seen[c.width]++
 		}
 	}
 	if err := r.room.Add(size); err != nil {
@@ -517,16 +472,11 @@ func (c *column) number(v parquet.Value) float64 {
 
 // word returns a value as a word.
 func (c *column) word(v parquet.Value) string {
-	switch v.Kind() {
-	case parquet.Boolean:
-		return strconv.FormatBool(v.Boolean())
-	case parquet.Int32:
-		return strconv.FormatFloat(c.number(v), 'f', -1, 64)
-	case parquet.Int64:
-		if c.unsigned {
-			return strconv.FormatUint(v.Uint64(), 10)
-		}
-		return strconv.FormatInt(v.Int64(), 10)
+	switch {
+	case c.unsigned && v.Kind() == parquet.Int32:
+		return strconv.FormatUint(uint64(v.Uint32()), 10)
+	case c.unsigned:
+		return strconv.FormatUint(v.Uint64(), 10)
 	}
-	return string(v.ByteArray())
+	return v.String()
 }

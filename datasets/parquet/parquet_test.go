@@ -81,9 +81,8 @@ func TestTableAgreesWithCSV(t *testing.T) {
 	expect.OK(t, os.WriteFile(csv, []byte(text), 0o644))
 	want := expect.Value(datasets.CSV{File: csv, Standardize: true, Seed: 3}.Make())(t)
 	got := expect.Value(parquet.Table{File: file(t, rows...), Standardize: true, Seed: 3}.Make())(t)
-	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
-		t.Errorf("%s\nwant %s", g, w)
-	}
+	g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want)
+	expect.That(t, g == w, "%s\nwant %s", g, w)
 }
 
 // The index of pandas, which is the last column of a table that was filtered or has named rows, is no label and no feature.
@@ -122,9 +121,8 @@ func TestIndexOfPandas(t *testing.T) {
 		os.Stderr = stderr
 		expect.OK(t, err)
 		said := strings.ReplaceAll(string(expect.Value(os.ReadFile(c.File+".said"))(t)), "datasets: "+c.File+": ", "")
-		if strings.TrimSpace(said) != c.said || d.Features() != c.features {
-			t.Errorf("%+v, %s: %d features, said %q, want %d and %q", c.Table, c.metadata, d.Features(), said, c.features, c.said)
-		}
+		expect.That(t, strings.TrimSpace(said) == c.said && d.Features() == c.features,
+			"%+v, %s: %d features, said %q, want %d and %q", c.Table, c.metadata, d.Features(), said, c.features, c.said)
 	}
 }
 
@@ -210,10 +208,7 @@ func TestBombInParquet(t *testing.T) {
 	expect.OK(t, w.Close())
 	path := filepath.Join(t.TempDir(), "bomb.parquet")
 	expect.OK(t, os.WriteFile(path, b.Bytes(), 0o644))
-	_, err := parquet.Table{File: path}.Make()
-	if err == nil || !strings.Contains(err.Error(), "more than 33554432 numbers") {
-		t.Errorf("%d bytes: %v", b.Len(), err)
-	}
+	expect.Error(t, "more than 33554432 numbers")(parquet.Table{File: path}.Make())
 }
 
 // Shards are one table, and images are bytes.
@@ -342,8 +337,6 @@ func FuzzTable(f *testing.F) {
 		} else if len(err.Error()) < 2000 {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	})
 }

@@ -40,7 +40,8 @@ func (r ByTarget) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	case r.Bins < 2:
 		return nil, fmt.Errorf("partition.ByTarget: Bins = %d: must be at least 2, or 0 for the default of %d", r.Bins, config.Defaults(ByTarget{}).Bins)
 	}
-	train, test := r.classes(d, &d.Train), r.classes(d, &d.Test)
+	edges := r.edges(&d.Train)
+	train, test := r.classes(d, &d.Train, edges), r.classes(d, &d.Test, edges)
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(train, test))))
 	if len(names) < 2 {
 		return nil, fmt.Errorf("partition.ByTarget: all examples of %s are of one class: must be at least 2", d.Name)
@@ -69,9 +70,8 @@ func (r ByTarget) Partition(d *datasets.Dataset) (*Partitioned, error) {
 }
 
 // classes returns the class of each example of a part, [n].
-func (r ByTarget) classes(d *datasets.Dataset, s *datasets.Split) []int32 {
+func (r ByTarget) classes(d *datasets.Dataset, s *datasets.Split, edges []float32) []int32 {
 	classes, t := make([]int32, s.Len()), max(1, s.Width)
-	edges := r.edges(&d.Train)
 	for i := range classes {
 		switch {
 		case d.Tags:
@@ -89,11 +89,10 @@ func (r ByTarget) classes(d *datasets.Dataset, s *datasets.Split) []int32 {
 					count[l]++
 				}
 			}
-			if most := slices.Max(count); most > 0 {
-				classes[i] = int32(slices.Index(count, most))
-			} else {
-				classes[i] = int32(d.Classes)
+			if slices.Max(count) == 0 {
+				count[d.Classes]++ // a class of its own
 			}
+			classes[i] = int32(slices.Index(count, slices.Max(count)))
 		}
 	}
 	return classes

@@ -46,24 +46,19 @@ func TestByTarget(t *testing.T) {
 		c.rule.Of = Classes{Clients: c.k, PerClient: 1}
 		deal := must.M1(c.rule.Partition(d))
 		expect.OK(t, deal.Check())
-		if deal.Data != d {
-			t.Errorf("%s: other data", c.form)
-		}
+		expect.That(t, deal.Data == d, "%s: other data", c.form)
 		for i, client := range deal.Clients {
 			for _, rows := range [][]int{client.Train, client.Test} {
 				for _, row := range rows {
-					if c.class(row) != c.class(rows[0]) {
-						t.Errorf("%s: client %d has rows %v of several classes", c.form, i, rows)
-					}
+					expect.That(t, c.class(row) == c.class(rows[0]), "%s: client %d has rows %v of several classes", c.form, i, rows)
 				}
 			}
 		}
 	}
 	noisy := must.M1(Noise{Of: Validation{Of: ByTarget{Of: Dirichlet{Clients: 4, Alpha: 1}}}, Max: 1}.Partition(forms("tags")))
 	expect.OK(t, noisy.Check())
-	if got := Labels(forms("positions"), []Client{{Train: []int{0, 1, 2, 3, 60}}}); !reflect.DeepEqual(got, [][]int{{0, 2, 0, 3}}) {
-		t.Errorf("labels at positions: %v", got)
-	}
+	got := Labels(forms("positions"), []Client{{Train: []int{0, 1, 2, 3, 60}}})
+	expect.That(t, reflect.DeepEqual(got, [][]int{{0, 2, 0, 3}}), "labels at positions: %v", got)
 }
 
 // What a rule cannot do with several targets is refused, and their data are told apart by their manifests.
@@ -96,15 +91,11 @@ func TestSeveralTargetsAreRefused(t *testing.T) {
 	flat := *plain
 	flat.Train.Width, flat.Test.Width = 0, 0
 	hashes = append(hashes, hashData(plain), hashData(&flat))
-	if len(slices.Compact(slices.Sorted(slices.Values(hashes)))) != len(hashes) {
-		t.Errorf("equal hashes: %v", hashes)
-	}
+	expect.That(t, len(slices.Compact(slices.Sorted(slices.Values(hashes)))) == len(hashes), "equal hashes: %v", hashes)
 	for want, r := range map[string]ByTarget{
 		"2 clients, IID, by target":             {Of: iid},
 		"2 clients, IID, by target 1 in 4 bins": {Of: iid, Column: 1, Bins: 4},
 	} {
-		if r.String() != want {
-			t.Errorf("%q, want %q", r, want)
-		}
+		expect.That(t, r.String() == want, "%q, want %q", r, want)
 	}
 }

@@ -49,26 +49,19 @@ func (r Dirichlet) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err != nil {
 		return nil, err
 	}
-	train := newHand(d.Train.Labels, d.Classes, r.Clients, stream(r.Seed, "train"))
-	test := newHand(d.Test.Labels, d.Classes, r.Clients, stream(r.Seed, "test"))
-
 	src := stream(r.Seed, "shares")
-	drawn := make([][]float64, d.Classes) // log n_c p_ci, [C, M]
-	for c := range d.Classes {
-		logp := logShares(r.Clients, r.Alpha, src)
-		p := make([]float64, len(logp))
-		for i, lp := range logp {
-			p[i] = math.Exp(lp)
-		}
-		n := len(train.undealt[c])
-		train.deal(c, p)
-		test.deal(c, p)
-		floats.AddConst(math.Log(float64(n)), logp)
-		drawn[c] = logp
+	n, logp := make([]float64, d.Classes), make([][]float64, d.Classes) // n_c, log p_ci
+	for c := range logp {
+		logp[c] = logShares(r.Clients, r.Alpha, src)
 	}
-	train.topUp(r.MinTrain, func(c, i int) float64 { return drawn[c][i] })
-	test.topUp(r.MinTest, func(c, i int) float64 { return math.Log(float64(len(train.held[c][i]))) })
-
+	for _, c := range d.Train.Labels {
+		n[c]++
+	}
+	share := func(c, i int) float64 { return math.Exp(logp[c][i]) }
+	train := handOut(d.Train.Labels, d.Classes, r.Clients, stream(r.Seed, "train"), share, r.MinTrain,
+		func(c, i int) float64 { return logp[c][i] + math.Log(n[c]) })
+	test := handOut(d.Test.Labels, d.Classes, r.Clients, stream(r.Seed, "test"), share, r.MinTest,
+		func(c, i int) float64 { return math.Log(float64(len(train.held[c][i]))) })
 	return dealt(d, train.all(), test.all()), nil
 }
 

@@ -28,6 +28,19 @@ func newHand(labels []int32, classes, clients int, src rand.Source) *hand {
 	return h
 }
 
+// handOut splits the rows of each class c by the share of each client i, and tops clients up to a least number: see topUp.
+func handOut(labels []int32, classes, clients int, src rand.Source, share func(c, i int) float64, least int, logw func(c, i int) float64) *hand {
+	h, p := newHand(labels, classes, clients, src), make([]float64, clients)
+	for c := range classes {
+		for i := range p {
+			p[i] = share(c, i)
+		}
+		h.deal(c, p)
+	}
+	h.topUp(least, logw)
+	return h
+}
+
 // deal splits the rows of class c by the shares p, [M]: client i gets those from Σ_{j<i} p_j to Σ_{j≤i} p_j, rounded to
 // whole rows.
 func (h *hand) deal(c int, p []float64) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
@@ -65,9 +66,8 @@ func TestLabelDistanceIsOverPairs(t *testing.T) {
 			pairs++
 		}
 	}
-	if got, want := LabelDistance(counts), sum/pairs; math.Abs(got-want) > 1e-13 {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got, want := LabelDistance(counts), sum/pairs
+	expect.That(t, math.Abs(got-want) <= 1e-13, "%v, want %v", got, want)
 }
 
 // Flower Datasets 0.6.1, DirichletPartitioner, by testdata/flower.py: mean and standard error over 100 seeds of the mean

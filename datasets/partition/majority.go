@@ -43,20 +43,14 @@ func (r Majority) String() string {
 
 // deal splits the rows of each class.
 func (r Majority) deal(part string, labels []int32, classes int) [][]int {
-	h, p := newHand(labels, classes, r.Clients, stream(r.Seed, part)), make([]float64, r.Clients)
-	for c := range classes {
-		sum := 0.0
-		for i := range p {
-			p[i] = r.share(c, i, classes)
-			sum += p[i]
+	sum := make([]float64, classes) // of each class's shares
+	for c := range sum {
+		for i := range r.Clients {
+			sum[c] += r.share(c, i, classes)
 		}
-		for i := range p {
-			p[i] /= sum
-		}
-		h.deal(c, p)
 	}
-	h.topUp(1, func(c, i int) float64 { return math.Log(r.share(c, i, classes)) })
-	return h.all()
+	return handOut(labels, classes, r.Clients, stream(r.Seed, part), func(c, i int) float64 { return r.share(c, i, classes) / sum[c] }, 1,
+		func(c, i int) float64 { return math.Log(r.share(c, i, classes)) }).all()
 }
 
 // share is that of class c among the rows of client i.

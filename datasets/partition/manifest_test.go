@@ -29,9 +29,7 @@ func TestManifest(t *testing.T) {
 		Data:    "017a3ade97d67066ae172e7f79bb850bbf2cdbaa0a870c28804a02553638c4a9",
 		Clients: "1f979de5e43f15cdba922e56ee7b0a3d93bb4e5bad4ce3cf89199eb888bcb80f",
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	expect.That(t, reflect.DeepEqual(got, want), "%+v, want %+v", got, want)
 	if s := got.String(); s != "2 clients, given; data 017a3ade97d6, clients 1f979de5e43f" {
 		t.Error(s)
 	}
@@ -60,9 +58,8 @@ func TestManifestSeesEverything(t *testing.T) {
 		d := owned()
 		change(d)
 		h := hashData(d)
-		if j, dup := seen[h]; dup {
-			t.Errorf("changes %d and %d have the same hash", i, j)
-		}
+		j, dup := seen[h]
+		expect.That(t, !dup, "changes %d and %d have the same hash", i, j)
 		seen[h] = i
 	}
 }
@@ -83,16 +80,13 @@ func TestManifestKeepsTheRule(t *testing.T) {
 	} {
 		m := (&Partitioned{Data: owned()}).Manifest(c.rule)
 		b, err := json.Marshal(m)
-		if err != nil || len(b) > 1000 {
-			t.Errorf("%d bytes, %v", len(b), err)
-		}
+		expect.That(t, err == nil && len(b) <= 1000, "%d bytes, %v", len(b), err)
 		var back Manifest
 		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, m) || !back.Equal(m) {
 			t.Errorf("%s came back as %+v, %v", b, back, err)
 		}
-		if got := back.Config.String(); !strings.HasPrefix(got, c.text) {
-			t.Errorf("%s, want %s", got, c.text)
-		}
+		got := back.Config.String()
+		expect.That(t, strings.HasPrefix(got, c.text), "%s, want %s", got, c.text)
 	}
 }
 

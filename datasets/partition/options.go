@@ -32,14 +32,12 @@ func checkClients(of Rule, clients int, d *datasets.Dataset) error {
 	if err := d.Check(); err != nil {
 		return fmt.Errorf("partition.%s: %w", rule, err)
 	}
-	for _, part := range []struct {
-		name string
-		rows int
-	}{{"train", d.Train.Len()}, {"test", d.Test.Len()}} {
-		if clients > part.rows {
-			return fmt.Errorf("partition.%s: Clients = %d: must be at most %d, the number of %s rows of %s",
-				rule, clients, part.rows, part.name, d.Name)
-		}
+	least, part := d.Train.Len(), "train"
+	if n := d.Test.Len(); n < least {
+		least, part = n, "test"
+	}
+	if clients > least {
+		return fmt.Errorf("partition.%s: Clients = %d: must be at most %d, the number of %s rows of %s", rule, clients, least, part, d.Name)
 	}
 	return nil
 }
@@ -55,6 +53,14 @@ func checkLabeled(of Rule, clients int, d *datasets.Dataset) error {
 	}
 	if !d.Labeled() {
 		return fmt.Errorf("partition.%s: %s has several labels per example: use IID, or ByTarget around the rule", rule, d.Name)
+	}
+	return nil
+}
+
+// checkPerClient checks how many training rows, or shards of them, each client gets.
+func checkPerClient(rule string, n, clients int, d *datasets.Dataset) error {
+	if most := d.Train.Len() / clients; n < 1 || n > most {
+		return fmt.Errorf("partition.%s: PerClient = %d: must be in [1, %d], since %s share %d train rows", rule, n, most, count(clients), d.Train.Len())
 	}
 	return nil
 }

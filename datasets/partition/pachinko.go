@@ -33,8 +33,8 @@ import (
 type Pachinko struct {
 	Clients   int     // M; 1 to the number of rows, of training and of test rows
 	PerClient int     // N, training rows per client; default: an equal share
-	Alpha     float64 `default:"0.1"` // α > 0, finite, of the superclasses
-	Beta      float64 `default:"10"`  // β > 0, finite, of the classes of one superclass
+	Alpha     float64 `range:"(0,inf)" default:"0.1"` // α, of the superclasses
+	Beta      float64 `range:"(0,inf)" default:"10"`  // β, of the classes of one superclass
 	Seed      uint64  // chooses shares and rows
 }
 
@@ -46,17 +46,8 @@ func (r Pachinko) Partition(d *datasets.Dataset) (*Partitioned, error) {
 		return nil, err
 	}
 	r.PerClient = cmp.Or(r.PerClient, d.Train.Len()/r.Clients)
-	if most := d.Train.Len() / r.Clients; r.PerClient < 1 || r.PerClient > most {
-		return nil, fmt.Errorf("partition.Pachinko: PerClient = %d: must be in [1, %d], since %s share %d train rows",
-			r.PerClient, most, count(r.Clients), d.Train.Len())
-	}
-	for _, p := range []struct {
-		field string
-		value float64
-	}{{"Alpha", r.Alpha}, {"Beta", r.Beta}} {
-		if !(p.value > 0 && p.value <= math.MaxFloat64) {
-			return nil, fmt.Errorf("partition.Pachinko: %s = %v: must be > 0 and finite", p.field, p.value)
-		}
+	if err := checkPerClient("Pachinko", r.PerClient, r.Clients, d); err != nil {
+		return nil, err
 	}
 	if d.Coarse == nil {
 		return nil, fmt.Errorf("partition.Pachinko: %s has no superclasses (Dataset.Coarse): use Dirichlet", d.Name)

@@ -30,16 +30,12 @@ func TestPachinkoDealsCIFAR100(t *testing.T) {
 	d := cifar100(50000)
 	deal := expect.Value(Pachinko{Clients: 500, Seed: 3}.Partition(d))(t)
 	checkWhole(t, deal)
-	if again := expect.Value(Pachinko{Clients: 500, Seed: 3, PerClient: 100, Alpha: 0.1, Beta: 10}.Partition(d))(t); !reflect.DeepEqual(deal, again) {
-		t.Error("the defaults are not N = 100, α = 0.1, β = 10")
-	}
-	if other := expect.Value(Pachinko{Clients: 500, Seed: 4}.Partition(d))(t); reflect.DeepEqual(deal.Clients, other.Clients) {
-		t.Error("two seeds give the same deal")
-	}
+	again := expect.Value(Pachinko{Clients: 500, Seed: 3, PerClient: 100, Alpha: 0.1, Beta: 10}.Partition(d))(t)
+	expect.That(t, reflect.DeepEqual(deal, again), "the defaults are not N = 100, α = 0.1, β = 10")
+	other := expect.Value(Pachinko{Clients: 500, Seed: 4}.Partition(d))(t)
+	expect.That(t, !reflect.DeepEqual(deal.Clients, other.Clients), "two seeds give the same deal")
 	for i, c := range deal.Clients {
-		if len(c.Train) != 100 || len(c.Test) < 1 {
-			t.Fatalf("client %d has %d train and %d test rows", i, len(c.Train), len(c.Test))
-		}
+		expect.Must(t, len(c.Train) == 100 && len(c.Test) >= 1, "client %d has %d train and %d test rows", i, len(c.Train), len(c.Test))
 	}
 }
 
@@ -96,9 +92,8 @@ func TestPachinkoDropsEmptyClasses(t *testing.T) {
 			deal := expect.Value(rule.Partition(d))(t)
 			expect.OK(t, deal.Check())
 			for i, c := range deal.Clients {
-				if want := max(rule.PerClient, 1000/rule.Clients*(1-min(1, rule.PerClient))); len(c.Train) != want {
-					t.Fatalf("%v: client %d has %d train rows, want %d", rule, i, len(c.Train), want)
-				}
+				want := max(rule.PerClient, 1000/rule.Clients*(1-min(1, rule.PerClient)))
+				expect.Must(t, len(c.Train) == want, "%v: client %d has %d train rows, want %d", rule, i, len(c.Train), want)
 			}
 		}
 	}
@@ -119,9 +114,9 @@ func TestPachinkoRefuses(t *testing.T) {
 		"partition.Pachinko: Clients = 201: must be at most 200":            {Clients: 201},
 		"PerClient = 101: must be in [1, 100], since 10 clients share 1000": {Clients: 10, PerClient: 101},
 		"PerClient = -1: must be in [1, 100]":                               {Clients: 10, PerClient: -1},
-		"Alpha = -1: must be > 0 and finite":                                {Clients: 10, Alpha: -1},
-		"Alpha = NaN: must be > 0 and finite":                               {Clients: 10, Alpha: math.NaN()},
-		"partition.Pachinko: Beta = +Inf: must be > 0 and finite":           {Clients: 10, Beta: math.Inf(1)},
+		"Alpha = -1: must be a number > 0":                                  {Clients: 10, Alpha: -1},
+		"Alpha = NaN: must be a number > 0":                                 {Clients: 10, Alpha: math.NaN()},
+		"partition.Pachinko: Beta = +Inf: must be a number > 0":             {Clients: 10, Beta: math.Inf(1)},
 	} {
 		expect.Error(t, want)(rule.Partition(d))
 	}
@@ -132,9 +127,8 @@ func TestPachinkoRefuses(t *testing.T) {
 		Pachinko{Clients: 500}: "500 clients, Pachinko α = 0.1, β = 10",
 		Pachinko{Clients: 2, PerClient: 1, Alpha: 1, Beta: 2, Seed: 3}: "2 clients, Pachinko α = 1, β = 2, 1 row each, seed 3",
 	} {
-		if got := rule.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		got := rule.String()
+		expect.That(t, got == want, "%q, want %q", got, want)
 	}
 }
 
@@ -142,9 +136,7 @@ func TestPachinkoRefuses(t *testing.T) {
 func TestSuperclassesEndWithTheirLabels(t *testing.T) {
 	d := cifar100(1000)
 	deal := expect.Value(Relabel{Of: Pachinko{Clients: 10}, Groups: 2}.Partition(d))(t)
-	if deal.Data.Coarse != nil || d.Coarse == nil {
-		t.Error("superclasses of other labels")
-	}
+	expect.That(t, deal.Data.Coarse == nil && d.Coarse != nil, "superclasses of other labels")
 	d.Train.Labels, d.Test.Labels = d.Train.Labels[:500], d.Test.Labels[:100]
 	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
 		s.Width, s.Bytes = 2, s.Bytes[:len(s.Labels)/2]

@@ -62,19 +62,15 @@ func (d *Partitioned) Check() error {
 	if len(d.Clients) == 0 {
 		return errors.New("partition: the deal has no clients: must be at least 1")
 	}
-	train := func(c Client) []int { return c.Train }
-	test := func(c Client) []int { return c.Test }
-	validation := func(c Client) []int { return c.Validation }
 	holder := make([]int, d.Data.Train.Len())
-	if err := d.checkPart("train", train, holder); err != nil {
-		return err
+	err := d.checkPart("train", func(c Client) []int { return c.Train }, holder)
+	if err == nil && slices.ContainsFunc(d.Clients, func(c Client) bool { return len(c.Validation) > 0 }) {
+		err = d.checkPart("validation", func(c Client) []int { return c.Validation }, holder)
 	}
-	if slices.ContainsFunc(d.Clients, func(c Client) bool { return len(c.Validation) > 0 }) {
-		if err := d.checkPart("validation", validation, holder); err != nil {
-			return err
-		}
+	if err == nil {
+		err = d.checkPart("test", func(c Client) []int { return c.Test }, make([]int, d.Data.Test.Len()))
 	}
-	return d.checkPart("test", test, make([]int, d.Data.Test.Len()))
+	return err
 }
 
 // checkPart checks one part. holder is, of each row, the index + 1 of a client that holds it, 0 for none so far.

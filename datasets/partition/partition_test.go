@@ -38,47 +38,23 @@ func checkWhole(t *testing.T, deal *Partitioned) {
 	train, test := 0, 0
 	for i, c := range deal.Clients {
 		train, test = train+len(c.Train), test+len(c.Test)
-		if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
-			t.Fatalf("client %d: rows are not in ascending order", i)
-		}
+		expect.Must(t, slices.IsSorted(c.Train) && slices.IsSorted(c.Test), "client %d: rows are not in ascending order", i)
 	}
-	if train != deal.Data.Train.Len() || test != deal.Data.Test.Len() {
-		t.Fatalf("dealt %d train and %d test rows of %d and %d", train, test, deal.Data.Train.Len(), deal.Data.Test.Len())
-	}
+	expect.Must(t, train == deal.Data.Train.Len() && test == deal.Data.Test.Len(),
+		"dealt %d train and %d test rows of %d and %d", train, test, deal.Data.Train.Len(), deal.Data.Test.Len())
 }
 
-func TestDealsAreWholeAndRepeatable(t *testing.T) {
+func TestDealsAreWhole(t *testing.T) {
 	d := labeled(1000, 250, 7, 1)
-	rules := map[string]func(seed uint64) Rule{
-		"IID":             func(s uint64) Rule { return IID{Clients: 13, Seed: s} },
-		"Dirichlet 0.01":  func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 0.01, Seed: s} },
-		"Dirichlet 0.5":   func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 0.5, MinTrain: 5, MinTest: 3, Seed: s} },
-		"Dirichlet 100":   func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 100, Seed: s} },
-		"one row a piece": func(s uint64) Rule { return Dirichlet{Clients: 250, Alpha: 0.1, MinTrain: 4, Seed: s} },
-	}
-	for name, rule := range rules {
-		t.Run(name, func(t *testing.T) {
-			var before *Partitioned
-			for seed := range uint64(50) {
-				deal := must.M1(rule(seed).Partition(d))
-				checkWhole(t, deal)
-				if r, ok := rule(seed).(Dirichlet); ok {
-					for i, c := range deal.Clients {
-						if len(c.Train) < max(r.MinTrain, 1) || len(c.Test) < max(r.MinTest, 1) {
-							t.Fatalf("seed %d: client %d has %d train and %d test rows", seed, i, len(c.Train), len(c.Test))
-						}
-					}
-				}
-				again, _ := rule(seed).Partition(d)
-				if !reflect.DeepEqual(deal, again) {
-					t.Fatalf("seed %d gives two different deals", seed)
-				}
-				if before != nil && reflect.DeepEqual(deal.Clients, before.Clients) {
-					t.Fatalf("seeds %d and %d give the same deal", seed-1, seed)
-				}
-				before = deal
+	for _, rule := range []Dirichlet{{Clients: 30, Alpha: 0.01}, {Clients: 30, Alpha: 0.5, MinTrain: 5, MinTest: 3}, {Clients: 30, Alpha: 100}, {Clients: 250, Alpha: 0.1, MinTrain: 4}} {
+		for rule.Seed = range 50 {
+			deal := must.M1(rule.Partition(d))
+			checkWhole(t, deal)
+			for i, c := range deal.Clients {
+				expect.Must(t, len(c.Train) >= max(rule.MinTrain, 1) && len(c.Test) >= max(rule.MinTest, 1),
+					"%v: client %d has %d train and %d test rows", rule, i, len(c.Train), len(c.Test))
 			}
-		})
+		}
 	}
 }
 
@@ -99,17 +75,17 @@ func TestDealsStayTheSame(t *testing.T) {
 		}},
 	} {
 		deal := must.M1(test.rule.Partition(d))
-		if !reflect.DeepEqual(deal.Clients, test.want) {
-			t.Errorf("%s: %#v, want %#v", test.rule, deal.Clients, test.want)
-		}
+		expect.That(t, reflect.DeepEqual(deal.Clients, test.want), "%s: %#v, want %#v", test.rule, deal.Clients, test.want)
 	}
 }
 
+// A regression is dealt too.
 func TestSizesDifferByOneAtMost(t *testing.T) {
-	deal := must.M1(IID{Clients: 7}.Partition(labeled(100, 20, 3, 1)))
-	checkWhole(t, deal)
-	if n := Sizes(deal.Clients); slices.Max(n)-slices.Min(n) > 1 {
-		t.Errorf("sizes %v", n)
+	for _, d := range []*datasets.Dataset{labeled(100, 20, 3, 1), regression(10)} {
+		deal := must.M1(IID{Clients: 7}.Partition(d))
+		checkWhole(t, deal)
+		n, counts := Sizes(deal.Clients), Labels(d, deal.Clients)
+		expect.That(t, slices.Max(n)-slices.Min(n) <= 1 && len(counts) == 7 && len(counts[0]) == d.Classes, "sizes %v, labels %v", n, counts)
 	}
 }
 
@@ -128,9 +104,8 @@ func TestIIDLabelShares(t *testing.T) {
 		for c, k := range counts {
 			share := class[c] / N
 			sd := math.Sqrt(n * share * (1 - share) * (N - n) / (N - 1))
-			if z := (float64(k) - n*share) / sd; math.Abs(z) > 4.9 {
-				t.Errorf("client %d has %d rows of class %d: z = %.1f", i, k, c, z)
-			}
+			z := (float64(k) - n*share) / sd
+			expect.That(t, math.Abs(z) <= 4.9, "client %d has %d rows of class %d: z = %.1f", i, k, c, z)
 		}
 	}
 }
@@ -144,12 +119,9 @@ func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 	for i, c := range deal.Clients {
 		swapped[i] = Client{Train: c.Test, Test: c.Train}
 	}
-	if train, test := Labels(d, deal.Clients), Labels(d, swapped); !reflect.DeepEqual(train, test) {
-		t.Errorf("train %v, test %v", train, test)
-	}
-	if reflect.DeepEqual(deal.Clients[0].Train, deal.Clients[0].Test) {
-		t.Error("training and test rows are shuffled alike")
-	}
+	train, test := Labels(d, deal.Clients), Labels(d, swapped)
+	expect.That(t, reflect.DeepEqual(train, test), "train %v, test %v", train, test)
+	expect.That(t, !reflect.DeepEqual(deal.Clients[0].Train, deal.Clients[0].Test), "training and test rows are shuffled alike")
 }
 
 // Topped-up clients keep to their own labels: at this α a client has one or two of the 50 classes. There are rows
@@ -165,14 +137,11 @@ func TestTopUpKeepsLabels(t *testing.T) {
 			topped++
 		}
 		for _, row := range c.Test {
-			if l := d.Test.Labels[row]; counts[i][l] == 0 && len(c.Test) == 30 {
-				t.Errorf("client %d is tested on class %d, which it does not train on", i, l)
-			}
+			l := d.Test.Labels[row]
+			expect.That(t, counts[i][l] != 0 || len(c.Test) != 30, "client %d is tested on class %d, which it does not train on", i, l)
 		}
 	}
-	if topped == 0 {
-		t.Error("no client was topped up: the test shows nothing")
-	}
+	expect.That(t, topped != 0, "no client was topped up: the test shows nothing")
 }
 
 func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
@@ -180,17 +149,15 @@ func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
 		src := stream(8, "test")
 		for range 200 {
 			p := logShares(10, alpha, src)
-			if top := slices.Max(p); !(top > -1) || top > 1e-12 {
-				t.Fatalf("α = %v: the largest log p is %v of %v", alpha, top, p)
-			}
+			top := slices.Max(p)
+			expect.Must(t, top > -1 && top <= 1e-12, "α = %v: the largest log p is %v of %v", alpha, top, p)
 		}
 	}
 }
 
 func TestManyClients(t *testing.T) {
 	d := labeled(60000, 10000, 10, 9)
-	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Partition(d)
-	expect.OK(t, err)
+	deal := expect.Value(Dirichlet{Clients: 10000, Alpha: 0.1}.Partition(d))(t)
 	checkWhole(t, deal)
 }
 
@@ -198,14 +165,6 @@ func BenchmarkDirichlet10000Clients(b *testing.B) {
 	d := labeled(60000, 10000, 10, 9)
 	for b.Loop() {
 		expect.Value((Dirichlet{Clients: 10000, Alpha: 0.1}).Partition(d))(b)
-	}
-}
-
-func TestRegressionsAreDealtByIID(t *testing.T) {
-	deal := must.M1(IID{Clients: 3}.Partition(regression(10)))
-	checkWhole(t, deal)
-	if got := Labels(deal.Data, deal.Clients); len(got) != 3 || len(got[0]) != 0 {
-		t.Errorf("labels of a regression: %v", got)
 	}
 }
 
@@ -243,22 +202,17 @@ func TestCheck(t *testing.T) {
 func TestGivenIsCopied(t *testing.T) {
 	rule := Given{{Train: []int{2, 1}, Test: []int{0}, Group: 3}}
 	deal := must.M1(rule.Partition(labeled(5, 5, 2, 1)))
-	if !reflect.DeepEqual(deal.Clients, []Client(rule)) {
-		t.Errorf("%v, want %v", deal.Clients, rule)
-	}
+	expect.That(t, reflect.DeepEqual(deal.Clients, []Client(rule)), "%v, want %v", deal.Clients, rule)
 	deal.Clients[0].Train[0] = 4
-	if rule[0].Train[0] != 2 {
-		t.Error("the deal shares its rows with the rule")
-	}
+	expect.That(t, rule[0].Train[0] == 2, "the deal shares its rows with the rule")
 }
 
 func TestLabels(t *testing.T) {
 	d := labeled(4, 1, 3, 1)
 	d.Train.Labels = []int32{2, 0, 2, 1}
 	got := Labels(d, []Client{{Train: []int{0, 2, 3}}, {Train: []int{1, 4, -1}}})
-	if want := [][]int{{0, 1, 2}, {1, 0, 0}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	want := [][]int{{0, 1, 2}, {1, 0, 0}}
+	expect.That(t, reflect.DeepEqual(got, want), "%v, want %v", got, want)
 }
 
 func FuzzDirichlet(f *testing.F) {
@@ -273,9 +227,7 @@ func FuzzDirichlet(f *testing.F) {
 		train, test, classes = int(uint(train)%400), int(uint(test)%400), 2+int(uint(classes)%20)
 		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Partition(labeled(train, test, classes, seed))
 		possible := clients >= 1 && clients <= min(train, test) && alpha > 0 && !math.IsInf(alpha, 1)
-		if (err == nil) != possible {
-			t.Fatalf("error %v", err)
-		}
+		expect.Must(t, (err == nil) == possible, "error %v", err)
 		if err == nil {
 			checkWhole(t, deal)
 		}

@@ -97,10 +97,7 @@ func (r Quantity) cut(field string, least int, part string, n int, q []float64) 
 	if err := checkMin("Quantity", field, least, len(q), part, n); err != nil {
 		return nil, err
 	}
-	h := newHand(make([]int32, n), 1, len(q), stream(r.Seed, part))
-	h.deal(0, q)
-	h.topUp(least, func(int, int) float64 { return 0 })
-	return h.all(), nil
+	return handOut(make([]int32, n), 1, len(q), stream(r.Seed, part), func(_, i int) float64 { return q[i] }, least, func(int, int) float64 { return 0 }).all(), nil
 }
 
 // thin subsamples the rows of the clients of Of.

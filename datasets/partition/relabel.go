@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"fedkit.example/datasets"
@@ -69,14 +70,11 @@ func (r Relabel) maps(d *Partitioned) ([][]int, error) {
 		return r.Maps, r.checkMaps(classes)
 	}
 	r = config.Defaults(r)
-	if most := min(len(d.Clients), factorial(classes)); r.Groups < 1 || r.Groups > most {
+	if most := int(min(float64(len(d.Clients)), math.Gamma(float64(classes+1)))); r.Groups < 1 || r.Groups > most {
 		return nil, fmt.Errorf("partition.Relabel: Groups = %d: must be in [1, %d], since there are %s and %d classes",
 			r.Groups, most, count(len(d.Clients)), classes)
 	}
-	same := make([]int, classes)
-	for c := range same {
-		same[c] = c
-	}
+	same := upTo(classes)
 	maps, seen := [][]int{same}, map[string]bool{fmt.Sprint(same): true}
 	for src := stream(r.Seed, "labels"); len(maps) < r.Groups; {
 		if p := shuffled(classes, src); !seen[fmt.Sprint(p)] {
@@ -100,13 +98,4 @@ func (r Relabel) checkMaps(classes int) error {
 		}
 	}
 	return nil
-}
-
-// factorial returns n!, at most a million.
-func factorial(n int) int {
-	f := 1
-	for k := 2; k <= n && f < 1e6; k++ {
-		f *= k
-	}
-	return min(f, 1e6)
 }

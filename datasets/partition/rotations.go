@@ -136,10 +136,7 @@ func gather[T any](row []T, from []int) {
 // repeat gives the deal k copies of its data set and of its clients, and returns the copy of each client.
 func (d *Partitioned) repeat(k int) []int {
 	data := *d.Data
-	for _, s := range []*datasets.Split{&data.Train, &data.Test} {
-		s.Bytes, s.Floats = times(s.Bytes, k), times(s.Floats, k)
-		s.Labels, s.Targets, s.Owner = times(s.Labels, k), times(s.Targets, k), times(s.Owner, k)
-	}
+	data.Train, data.Test = stacked(slices.Repeat([]datasets.Split{data.Train}, k)...), stacked(slices.Repeat([]datasets.Split{data.Test}, k)...)
 	var clients []Client
 	var part []int
 	for j := range k {
@@ -164,6 +161,3 @@ func shifted(rows []int, by int) []int {
 	}
 	return out
 }
-
-// times is slices.Repeat, but keeps nil.
-func times[T any](values []T, k int) []T { return slices.Concat(slices.Repeat([][]T{values}, k)...) }

@@ -74,23 +74,16 @@ func TestEveryRule(t *testing.T) {
 			deal := must.M1(rule.Partition(d))
 			expect.OK(t, deal.Check())
 			for i, c := range deal.Clients {
-				if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
-					t.Fatalf("client %d: rows are not in ascending order", i)
-				}
+				expect.Must(t, slices.IsSorted(c.Train) && slices.IsSorted(c.Test), "client %d: rows are not in ascending order", i)
 			}
 			again, err := rule.Partition(d)
-			if err != nil || !reflect.DeepEqual(deal, again) {
-				t.Errorf("the second deal differs, or %v", err)
-			}
+			expect.That(t, err == nil && reflect.DeepEqual(deal, again), "the second deal differs, or %v", err)
 			other, err := rules(2)[k].Partition(d)
-			if err != nil || reflect.DeepEqual(deal, other) {
-				t.Errorf("another seed gives the same deal, or %v", err)
-			}
+			expect.That(t, err == nil && !reflect.DeepEqual(deal, other), "another seed gives the same deal, or %v", err)
 		})
 	}
-	if after := (&Partitioned{Data: d}).Manifest(IID{}).Data; after != before {
-		t.Error("a rule has changed the data set it was given")
-	}
+	after := (&Partitioned{Data: d}).Manifest(IID{}).Data
+	expect.That(t, after == before, "a rule has changed the data set it was given")
 }
 
 // Clients and groups of the compositions: every pair of groups is there, with equal numbers of clients.
@@ -119,45 +112,31 @@ func TestGroups(t *testing.T) {
 		for _, g := range Groups(deal.Clients) {
 			size[g]++
 		}
-		if len(deal.Clients) != test.clients || len(size) != test.groups {
-			t.Errorf("%s: %d clients in groups %v, want %d in %d", test.rule, len(deal.Clients), size, test.clients, test.groups)
-		}
+		expect.That(t, len(deal.Clients) == test.clients && len(size) == test.groups,
+			"%s: %d clients in groups %v, want %d in %d", test.rule, len(deal.Clients), size, test.clients, test.groups)
 		for g, n := range size {
-			if g < 0 || g >= test.groups || n != test.clients/test.groups {
-				t.Errorf("%s: group %d has %d clients", test.rule, g, n)
-			}
+			expect.That(t, g >= 0 && g < test.groups && n == test.clients/test.groups, "%s: group %d has %d clients", test.rule, g, n)
 		}
 	}
 }
 
-// McMahan's partition: 100 clients, 200 shards. The label borders lie inside at most C−1 shards, so at most that many shards
-// have two labels.
+// kinds returns how many classes a client has, by its counts.
+func kinds(counts []int) int {
+	return len(slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 }))
+}
+
+// McMahan's partition: 100 clients, 200 shards, which have at most two labels each.
 func TestShards(t *testing.T) {
 	d := labeled(6000, 1000, 10, 3)
 	deal := must.M1(Shards{Clients: 100, Seed: 4}.Partition(d))
 	checkWhole(t, deal)
-	more := 0
 	for i, counts := range Labels(d, deal.Clients) {
-		kinds := 0
-		for _, n := range counts {
-			if n > 0 {
-				kinds++
-			}
-		}
-		if kinds > 2 {
-			more++
-		}
-		if kinds < 1 || kinds > 4 || len(deal.Clients[i].Train) != 60 {
-			t.Errorf("client %d has %d rows of %d classes", i, len(deal.Clients[i].Train), kinds)
-		}
+		k, n := kinds(counts), len(deal.Clients[i].Train)
+		expect.That(t, k >= 1 && k <= 4 && n == 60, "client %d has %d rows of %d classes", i, n, k)
 		for _, row := range deal.Clients[i].Test {
-			if counts[d.Test.Labels[row]] == 0 {
-				t.Errorf("client %d is tested on class %d, which it does not train on", i, d.Test.Labels[row])
-			}
+			expect.That(t, counts[d.Test.Labels[row]] != 0,
+				"client %d is tested on class %d, which it does not train on", i, d.Test.Labels[row])
 		}
-	}
-	if more > 9 {
-		t.Errorf("%d clients know more than 2 classes", more)
 	}
 }
 
@@ -165,22 +144,20 @@ func TestShards(t *testing.T) {
 // together at most M·PerClient + C − 1, and sizes differ by at most PerClient.
 func TestShardsOfAnyLength(t *testing.T) {
 	d := datasets.Digits()
-	for _, clients := range []int{2, 3, 5, 10, 50} {
+	for _, clients := range []int{2, 3, 5, 10, 50, 100} {
 		for _, each := range []int{1, 2, 3} {
 			for seed := range uint64(5) {
 				deal := must.M1(Shards{Clients: clients, PerClient: each, Seed: seed}.Partition(d))
 				more, all := 0, 0
 				for _, counts := range Labels(d, deal.Clients) {
-					kinds := len(slices.DeleteFunc(counts, func(n int) bool { return n == 0 }))
-					all += kinds
-					if kinds > each {
+					k := kinds(counts)
+					if all += k; k > each {
 						more++
 					}
 				}
 				sizes := Sizes(deal.Clients)
-				if more > 9 || all > clients*each+9 || slices.Max(sizes)-slices.Min(sizes) > each {
-					t.Errorf("%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
-				}
+				expect.That(t, more <= 9 && all <= clients*each+9 && slices.Max(sizes)-slices.Min(sizes) <= each,
+					"%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
 			}
 		}
 	}
@@ -193,17 +170,14 @@ func TestMajority(t *testing.T) {
 		deal := must.M1(Majority{Clients: 20, Share: share, Seed: 6}.Partition(d))
 		checkWhole(t, deal)
 		for i, counts := range Labels(d, deal.Clients) {
-			if own := i % 10; deal.Clients[i].Group != own {
-				t.Errorf("client %d is in group %d", i, deal.Clients[i].Group)
-			}
+			own := i % 10
+			expect.That(t, deal.Clients[i].Group == own, "client %d is in group %d", i, deal.Clients[i].Group)
 			for c, n := range counts {
 				want := 300 * (1 - share) / 9
 				if c == i%10 {
 					want = 300 * share
 				}
-				if math.Abs(float64(n)-want) >= 1 {
-					t.Errorf("ρ = %v: client %d has %d rows of class %d, want %.1f", share, i, n, c, want)
-				}
+				expect.That(t, math.Abs(float64(n)-want) < 1, "ρ = %v: client %d has %d rows of class %d, want %.1f", share, i, n, c, want)
 			}
 		}
 	}
@@ -216,69 +190,48 @@ func TestClasses(t *testing.T) {
 		checkWhole(t, deal)
 		holders := make([]int, 10)
 		for i, counts := range Labels(d, deal.Clients) {
-			kinds := 0
 			for c, n := range counts {
-				if n > 0 {
-					kinds++
-					holders[c]++
-				}
+				holders[c] += min(n, 1)
 			}
-			if kinds != each {
-				t.Errorf("client %d has %d classes, want %d", i, kinds, each)
-			}
+			expect.That(t, kinds(counts) == each, "client %d has %d classes, want %d", i, kinds(counts), each)
 			tested := map[int32]bool{}
 			for _, row := range deal.Clients[i].Test {
 				tested[d.Test.Labels[row]] = true
 			}
-			if len(tested) != each {
-				t.Errorf("client %d is tested on %d classes, want %d", i, len(tested), each)
-			}
+			expect.That(t, len(tested) == each, "client %d is tested on %d classes, want %d", i, len(tested), each)
 		}
-		if slices.Max(holders)-slices.Min(holders) > 1 {
-			t.Errorf("classes have %v holders", holders)
-		}
+		expect.That(t, slices.Max(holders)-slices.Min(holders) <= 1, "classes have %v holders", holders)
 	}
 	sets := [][]int{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {0, 2, 4, 6, 8}, {1, 3, 5, 7, 9}}
 	deal := must.M1(Classes{Clients: 24, Sets: sets}.Partition(d))
 	checkWhole(t, deal)
 	for i, counts := range Labels(d, deal.Clients) {
 		group := deal.Clients[i].Group
-		if group != i/6 {
-			t.Errorf("client %d is in group %d, want %d", i, group, i/6)
-		}
+		expect.That(t, group == i/6, "client %d is in group %d, want %d", i, group, i/6)
 		for c, n := range counts {
-			if want := slices.Contains(sets[group], c); (n > 0) != want {
-				t.Errorf("client %d of group %d has %d of class %d", i, group, n, c)
-			}
+			want := slices.Contains(sets[group], c)
+			expect.That(t, (n > 0) == want, "client %d of group %d has %d of class %d", i, group, n, c)
 		}
 	}
 	// Classes that nobody takes are left over.
-	deal, err := Classes{Clients: 2, PerClient: 3}.Partition(d)
-	if err != nil || deal.Check() != nil {
-		t.Fatal(err)
-	}
-	if n := Sizes(deal.Clients); n[0]+n[1] > 4500 {
-		t.Errorf("sizes %v of 6 classes out of 10", n)
-	}
+	deal = must.M1(Classes{Clients: 2, PerClient: 3}.Partition(d))
+	expect.OK(t, deal.Check())
+	n := Sizes(deal.Clients)
+	expect.That(t, n[0]+n[1] <= 4500, "sizes %v of 6 classes out of 10", n)
 }
 
 // All clients hold the same rows of the same data; with Seen, the last is tested on the training rows, which are in the test part too.
 func TestSame(t *testing.T) {
 	d := gray(12, 5, 2, 3, 4)
 	deal := must.M1(Same{Clients: 3}.Partition(d))
-	if deal.Data != d || len(deal.Clients) != 3 || !deal.Shared {
-		t.Fatalf("%d clients, shared %v", len(deal.Clients), deal.Shared)
-	}
+	expect.Must(t, deal.Data == d && len(deal.Clients) == 3 && deal.Shared, "%d clients, shared %v", len(deal.Clients), deal.Shared)
 	for i, c := range deal.Clients {
-		if len(c.Train) != 12 || len(c.Test) != 5 || &c.Train[0] != &deal.Clients[0].Train[0] {
-			t.Errorf("client %d: %v", i, c)
-		}
+		expect.That(t, len(c.Train) == 12 && len(c.Test) == 5 && &c.Train[0] == &deal.Clients[0].Train[0], "client %d: %v", i, c)
 	}
 	deal = must.M1(Same{Clients: 2, Train: 4, Seen: true, Seed: 1}.Partition(d))
 	test := &deal.Data.Test
-	if d.Test.Len() != 5 || test.Len() != 17 || len(deal.Clients[0].Test) != 5 || len(deal.Clients[1].Test) != 4 {
-		t.Fatalf("%d test rows, of clients %v", test.Len(), deal.Clients)
-	}
+	expect.Must(t, d.Test.Len() == 5 && test.Len() == 17 && len(deal.Clients[0].Test) == 5 && len(deal.Clients[1].Test) == 4,
+		"%d test rows, of clients %v", test.Len(), deal.Clients)
 	for k, row := range deal.Clients[1].Train {
 		if seen := deal.Clients[1].Test[k]; !slices.Equal(test.Row(seen, nil), d.Train.Row(row, nil)) || test.Labels[seen] != d.Train.Labels[row] || test.Owner[seen] != d.Train.Owner[row] {
 			t.Errorf("test row %d is not train row %d", seen, row)
@@ -306,18 +259,15 @@ func TestPowerLaw(t *testing.T) {
 	deal := must.M1(Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Partition(labeled(N, 2000, 3, 7)))
 	checkWhole(t, deal)
 	n, sum := Sizes(deal.Clients), 0.0
-	if slices.IsSortedFunc(n, func(a, b int) int { return b - a }) {
-		t.Error("the ranks are not shuffled")
-	}
+	expect.That(t, !slices.IsSortedFunc(n, func(a, b int) int { return b - a }), "the ranks are not shuffled")
 	for r := range M {
 		sum += math.Pow(float64(r+1), -1.5)
 	}
 	slices.Sort(n)
 	slices.Reverse(n)
 	for r, n := range n {
-		if want := N * math.Pow(float64(r+1), -1.5) / sum; math.Abs(float64(n)-want) > 1 {
-			t.Errorf("rank %d has %d rows, want %.1f", r+1, n, want)
-		}
+		want := N * math.Pow(float64(r+1), -1.5) / sum
+		expect.That(t, math.Abs(float64(n)-want) <= 1, "rank %d has %d rows, want %.1f", r+1, n, want)
 	}
 }
 
@@ -337,9 +287,8 @@ func TestDirichletSizes(t *testing.T) {
 		v = append(v, sum)
 	}
 	mean, sd := stat.MeanStdDev(v, nil)
-	if want := (1 - 1.0/M) / (alpha*M + 1); math.Abs(mean-want) > 4*sd/20 {
-		t.Errorf("mean %v, want %v ± %v", mean, want, 4*sd/20)
-	}
+	want := (1 - 1.0/M) / (alpha*M + 1)
+	expect.That(t, math.Abs(mean-want) <= 4*sd/20, "mean %v, want %v ± %v", mean, want, 4*sd/20)
 }
 
 // Over another rule, sizes are multiplied: client i keeps q_i / max q of its rows.
@@ -360,17 +309,14 @@ func TestQuantityOf(t *testing.T) {
 			t.Errorf("client %d keeps %d test rows, want %.1f", i, len(c.Test), want)
 		}
 		for _, row := range c.Train {
-			if _, held := slices.BinarySearch(was.Clients[i].Train, row); !held {
-				t.Errorf("client %d has row %d, which was not its own", i, row)
-			}
+			_, held := slices.BinarySearch(was.Clients[i].Train, row)
+			expect.That(t, held, "client %d has row %d, which was not its own", i, row)
 		}
 		if share == 1 {
 			whole++
 		}
 	}
-	if whole != 1 {
-		t.Errorf("%d clients keep everything, want 1", whole)
-	}
+	expect.That(t, whole == 1, "%d clients keep everything, want 1", whole)
 }
 
 func TestNatural(t *testing.T) {
@@ -378,24 +324,18 @@ func TestNatural(t *testing.T) {
 	d.Train.Owner = []int32{5, 2, 5, 2, 9, 5, 9, 7}
 	d.Test.Owner = []int32{9, 2, 5, 2, 9}
 	expect.Error(t, "owner 7 of made has 0 test rows: must have at least 1; Drop")((Natural{}).Partition(d))
-	deal, err := Natural{Drop: true}.Partition(d)
+	deal := must.M1(Natural{Drop: true}.Partition(d))
 	want := []Client{{Train: []int{1, 3}, Test: []int{1, 3}}, {Train: []int{0, 2, 5}, Test: []int{2}}, {Train: []int{4, 6}, Test: []int{0, 4}}}
-	if err != nil || !reflect.DeepEqual(deal.Clients, want) {
-		t.Errorf("%v, %v", deal, err)
-	}
-	if deal, err = (Natural{Drop: true, MinTrain: 3}).Partition(d); err != nil || !reflect.DeepEqual(deal.Clients, want[1:2]) {
-		t.Errorf("%v, %v", deal, err)
-	}
+	expect.That(t, reflect.DeepEqual(deal.Clients, want), "%v", deal)
+	deal = must.M1(Natural{Drop: true, MinTrain: 3}.Partition(d))
+	expect.That(t, reflect.DeepEqual(deal.Clients, want[1:2]), "%v", deal)
 	seen := map[int]bool{}
 	for seed := range uint64(30) {
-		if deal, err = (Natural{Drop: true, Clients: 1, Seed: seed}).Partition(d); err != nil || len(deal.Clients) != 1 {
-			t.Fatal(deal, err)
-		}
+		deal = must.M1(Natural{Drop: true, Clients: 1, Seed: seed}.Partition(d))
+		expect.Must(t, len(deal.Clients) == 1, "%v", deal)
 		seen[deal.Clients[0].Train[0]] = true
 	}
-	if len(seen) != 3 {
-		t.Errorf("of three owners, 30 seeds choose %d", len(seen))
-	}
+	expect.That(t, len(seen) == 3, "of three owners, 30 seeds choose %d", len(seen))
 }
 
 // numpy.rot90(a, k) of NumPy 2.4.6.
@@ -413,9 +353,8 @@ func TestTurn(t *testing.T) {
 		{[]int{3, 3}, 0, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 	} {
 		got, err := turn(&datasets.Dataset{Shape: test.shape}, test.degrees)
-		if err != nil || !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%v by %d: %v, %v, want %v", test.shape, test.degrees, got, err, test.want)
-		}
+		expect.That(t, err == nil && reflect.DeepEqual(got, test.want),
+			"%v by %d: %v, %v, want %v", test.shape, test.degrees, got, err, test.want)
 	}
 }
 
@@ -424,9 +363,7 @@ func TestRotationsUndo(t *testing.T) {
 	d := gray(40, 20, 5, 2, 2)
 	quarter := func(of Rule, degrees int) Rule { return Rotations{Of: of, Degrees: []int{degrees}} }
 	deal, err := quarter(quarter(quarter(IID{Clients: 2}, 90), 450), -180).Partition(d)
-	if err != nil || !reflect.DeepEqual(deal.Data, d) {
-		t.Errorf("not the same: %v", err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(deal.Data, d), "not the same: %v", err)
 	if deal, err = quarter(IID{Clients: 2}, 90).Partition(d); err != nil || reflect.DeepEqual(deal.Data, d) {
 		t.Errorf("nothing was turned: %v", err)
 	}
@@ -445,9 +382,8 @@ func TestEveryRotation(t *testing.T) {
 	was, _ := of.Partition(d)
 	deal := must.M1(Rotations{Of: of, Degrees: []int{0, 90, 180}, FullCopies: true}.Partition(d))
 	checkWhole(t, deal)
-	if n := deal.Data.Train.Len(); n != 120 || len(deal.Clients) != 12 {
-		t.Fatalf("%d rows, %d clients", n, len(deal.Clients))
-	}
+	n := deal.Data.Train.Len()
+	expect.Must(t, n == 120 && len(deal.Clients) == 12, "%d rows, %d clients", n, len(deal.Clients))
 	for j, degrees := range []int{0, 90, 180} {
 		from, _ := turn(d, degrees)
 		for row := range 40 {
@@ -471,14 +407,12 @@ func TestRelabel(t *testing.T) {
 	deal := must.M1(Relabel{Of: IID{Clients: 4}, Maps: maps}.Partition(d))
 	for _, c := range deal.Clients {
 		for _, row := range c.Train {
-			if got, want := int(deal.Data.Train.Labels[row]), maps[c.Group][d.Train.Labels[row]]; got != want {
-				t.Errorf("group %d, row %d: label %d, want %d", c.Group, row, got, want)
-			}
+			got, want := int(deal.Data.Train.Labels[row]), maps[c.Group][d.Train.Labels[row]]
+			expect.That(t, got == want, "group %d, row %d: label %d, want %d", c.Group, row, got, want)
 		}
 		for _, row := range c.Test {
-			if got, want := int(deal.Data.Test.Labels[row]), maps[c.Group][d.Test.Labels[row]]; got != want {
-				t.Errorf("group %d, test row %d: label %d, want %d", c.Group, row, got, want)
-			}
+			got, want := int(deal.Data.Test.Labels[row]), maps[c.Group][d.Test.Labels[row]]
+			expect.That(t, got == want, "group %d, test row %d: label %d, want %d", c.Group, row, got, want)
 		}
 	}
 	// All 3! permutations, the first of them the identity, and none twice.
@@ -488,9 +422,7 @@ func TestRelabel(t *testing.T) {
 		t.Fatal(drawn, err)
 	}
 	slices.SortFunc(drawn, slices.Compare)
-	if len(slices.CompactFunc(drawn, slices.Equal)) != 6 {
-		t.Error("a permutation is there twice")
-	}
+	expect.That(t, len(slices.CompactFunc(drawn, slices.Equal)) == 6, "a permutation is there twice")
 }
 
 // Every client keeps some of its own rows, as many as asked for or all it has, and its group.
@@ -506,13 +438,11 @@ func TestTake(t *testing.T) {
 			if test > 0 {
 				want = min(test, want)
 			}
-			if len(c.Train) != min(20, len(whole.Train)) || len(c.Test) != want || c.Group != whole.Group {
-				t.Errorf("client %d has %d and %d rows in group %d, of %d and %d in group %d", i, len(c.Train), len(c.Test), c.Group, len(whole.Train), len(whole.Test), whole.Group)
-			}
-			if slices.ContainsFunc(c.Train, func(r int) bool { return !slices.Contains(whole.Train, r) }) ||
-				slices.ContainsFunc(c.Test, func(r int) bool { return !slices.Contains(whole.Test, r) }) {
-				t.Errorf("client %d has rows that were not its own", i)
-			}
+			expect.That(t, len(c.Train) == min(20, len(whole.Train)) && len(c.Test) == want && c.Group == whole.Group,
+				"client %d has %d and %d rows in group %d, of %d and %d in group %d", i, len(c.Train), len(c.Test), c.Group, len(whole.Train), len(whole.Test), whole.Group)
+			expect.That(t, !slices.ContainsFunc(c.Train, func(r int) bool { return !slices.Contains(whole.Train, r) }) &&
+				!slices.ContainsFunc(c.Test, func(r int) bool { return !slices.Contains(whole.Test, r) }),
+				"client %d has rows that were not its own", i)
 		}
 	}
 }
@@ -534,9 +464,8 @@ func TestNoise(t *testing.T) {
 		}
 	}
 	mean, sd := stat.MeanStdDev(noise, nil)
-	if math.Abs(mean) > 4*sigma/math.Sqrt(2*n) || math.Abs(sd-sigma) > 4*sigma/math.Sqrt(4*n) {
-		t.Errorf("mean %v, standard deviation %v", mean, sd)
-	}
+	expect.That(t, math.Abs(mean) <= 4*sigma/math.Sqrt(2*n) && math.Abs(sd-sigma) <= 4*sigma/math.Sqrt(4*n),
+		"mean %v, standard deviation %v", mean, sd)
 	deal = expect.Value((Noise{Of: IID{Clients: 4}, Max: 2}).Partition(d))(t)
 	for i, c := range deal.Clients {
 		row := deal.Data.Test.Row(c.Test[0], nil)
@@ -544,9 +473,8 @@ func TestNoise(t *testing.T) {
 		for _, v := range row {
 			sum += float64(v) * float64(v)
 		}
-		if got, want := math.Sqrt(sum/n), 0.5*float64(i+1); math.Abs(got-want) > 4*want/math.Sqrt(2*n) {
-			t.Errorf("client %d has noise of σ = %v, want %v", i, got, want)
-		}
+		got, want := math.Sqrt(sum/n), 0.5*float64(i+1)
+		expect.That(t, math.Abs(got-want) <= 4*want/math.Sqrt(2*n), "client %d has noise of σ = %v, want %v", i, got, want)
 	}
 }
 
@@ -585,8 +513,8 @@ func TestErrorsOfRules(t *testing.T) {
 		{IID{Clients: 21}, d, "partition.IID: Clients = 21: must be at most 20, the number of test rows of made"},
 		{IID{Clients: 2}, nil, "partition.IID: datasets: the data set is nil"},
 		{Dirichlet{Alpha: 1}, d, "partition.Dirichlet: Clients = 0: must be at least 1"},
-		{Dirichlet{Clients: 101, Alpha: 1}, d, "partition.Dirichlet: Clients = 101: must be at most 100, the number of train rows of made"},
-		{Dirichlet{Clients: math.MaxInt, Alpha: 1}, d, "must be at most 100"},
+		{Dirichlet{Clients: 101, Alpha: 1}, d, "partition.Dirichlet: Clients = 101: must be at most 20, the number of test rows of made"},
+		{Dirichlet{Clients: math.MaxInt, Alpha: 1}, d, "must be at most 20"},
 		{Dirichlet{Clients: 2}, d, "partition.Dirichlet: Alpha = 0: must be a number > 0"},
 		{Dirichlet{Clients: 2, Alpha: -1}, d, "partition.Dirichlet: Alpha = -1: must be a number > 0"},
 		{Dirichlet{Clients: 2, Alpha: math.NaN()}, d, "partition.Dirichlet: Alpha = NaN: must be a number > 0"},
@@ -663,9 +591,8 @@ func TestErrorsOfRules(t *testing.T) {
 		{Intensity{Of: wrongRule{}, Gain: []float64{1}}, d, "partition.Intensity: Of: partition: the deal is nil"},
 	} {
 		deal, err := test.rule.Partition(test.data)
-		if err == nil || deal != nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%#v: error %v, want %q", test.rule, err, test.want)
-		}
+		expect.That(t, err != nil && deal == nil && strings.Contains(err.Error(), test.want),
+			"%#v: error %v, want %q", test.rule, err, test.want)
 	}
 }
 
@@ -708,9 +635,8 @@ func TestWords(t *testing.T) {
 		"8 clients, all with the same 5 rows for training, the last tested on them, seed 2": Same{Clients: 8, Train: 5, Seen: true, Seed: 2},
 		"5 clients, majority class ρ = 0.9, seed 2":                                         Majority{Clients: 5, Share: 0.9, Seed: 2},
 	} {
-		if got := rule.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		got := rule.String()
+		expect.That(t, got == want, "%q, want %q", got, want)
 	}
 }
 
@@ -724,9 +650,7 @@ func FuzzRules(f *testing.F) {
 		d := gray(1+int(uint(train)%80), 1+int(uint(test)%40), 2, 3, 4)
 		rule := anyRule(kind, anyRule(of, nil, m, n, x, seed, !flag), n, m, x, seed, flag)
 		deal, err := rule.Partition(d)
-		if (deal == nil) == (err == nil) {
-			t.Fatalf("%v: deal %v, error %v", rule, deal, err)
-		}
+		expect.Must(t, (deal == nil) != (err == nil), "%v: deal %v, error %v", rule, deal, err)
 		if err == nil {
 			if err := deal.Check(); err != nil {
 				t.Fatalf("%v: %v", rule, err)

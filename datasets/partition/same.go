@@ -45,7 +45,9 @@ func (r Same) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	deal := &Partitioned{Data: d, Clients: slices.Repeat([]Client{{Train: train, Test: test}}, r.Clients), Shared: true}
 	if r.Seen {
 		deal.Clients[r.Clients-1].Test = shifted(train, d.Test.Len())
-		deal.Data = withSeen(d)
+		both := *d
+		both.Test = stacked(d.Test, d.Train)
+		deal.Data = &both
 	}
 	return deal, nil
 }
@@ -53,12 +55,14 @@ func (r Same) Partition(d *datasets.Dataset) (*Partitioned, error) {
 // maxSame limits the number of clients, each of which costs a few words.
 const maxSame = 1 << 20
 
-// withSeen returns the data set with the training rows behind the test rows in its test part.
-func withSeen(d *datasets.Dataset) *datasets.Dataset {
-	both, a, b := *d, d.Test, d.Train
-	both.Test.Bytes, both.Test.Floats = slices.Concat(a.Bytes, b.Bytes), slices.Concat(a.Floats, b.Floats)
-	both.Test.Labels, both.Test.Targets, both.Test.Owner = slices.Concat(a.Labels, b.Labels), slices.Concat(a.Targets, b.Targets), slices.Concat(a.Owner, b.Owner)
-	return &both
+// stacked returns the rows of splits of one kind, one split after another.
+func stacked(splits ...datasets.Split) datasets.Split {
+	all := splits[0]
+	for _, s := range splits[1:] {
+		all.Bytes, all.Floats = slices.Concat(all.Bytes, s.Bytes), slices.Concat(all.Floats, s.Floats)
+		all.Labels, all.Targets, all.Owner = slices.Concat(all.Labels, s.Labels), slices.Concat(all.Targets, s.Targets), slices.Concat(all.Owner, s.Owner)
+	}
+	return all
 }
 
 // String returns "8 clients, all of the same 5000 training rows".

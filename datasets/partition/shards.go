@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/config"
 )
@@ -40,9 +38,8 @@ func (r Shards) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err := checkLabeled(r, r.Clients, d); err != nil {
 		return nil, err
 	}
-	if most := d.Train.Len() / r.Clients; r.PerClient < 1 || r.PerClient > most {
-		return nil, fmt.Errorf("partition.Shards: PerClient = %d: must be in [1, %d], since %s share %d train rows",
-			r.PerClient, most, count(r.Clients), d.Train.Len())
+	if err := checkPerClient("Shards", r.PerClient, r.Clients, d); err != nil {
+		return nil, err
 	}
 	rows := shuffled(d.Train.Len(), stream(r.Seed, "train"))
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(d.Train.Labels[a], d.Train.Labels[b]) })
@@ -63,27 +60,22 @@ func (r Shards) String() string {
 // n_ic/n_c, rounded to whole rows, and at least one row in all; see topUp. A class without training rows is shared
 // equally. All rows are assigned.
 func follow(d *datasets.Dataset, train [][]int, src rand.Source) [][]int {
-	h := newHand(d.Test.Labels, d.Classes, len(train), src)
-	held := make([][]float64, d.Classes) // [C, M]
+	n, held := make([]float64, d.Classes), make([][]float64, d.Classes) // of each class, [C], and of each client, [C, M]
 	for c := range held {
 		held[c] = make([]float64, len(train))
 	}
 	for i, rows := range train {
 		for _, row := range rows {
-			held[d.Train.Labels[row]][i]++
+			c := d.Train.Labels[row]
+			n[c]++
+			held[c][i]++
 		}
 	}
-	p := make([]float64, len(train))
-	for c := range held {
-		n := floats.Sum(held[c])
-		for i := range p {
-			p[i] = 1 / float64(len(p))
-			if n > 0 {
-				p[i] = held[c][i] / n
-			}
+	share := func(c, i int) float64 {
+		if n[c] > 0 {
+			return held[c][i] / n[c]
 		}
-		h.deal(c, p)
+		return 1 / float64(len(train))
 	}
-	h.topUp(1, func(c, i int) float64 { return math.Log(held[c][i]) })
-	return h.all()
+	return handOut(d.Test.Labels, d.Classes, len(train), src, share, 1, func(c, i int) float64 { return math.Log(held[c][i]) }).all()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -25,9 +26,7 @@ func TestSharesAreDirichlet(t *testing.T) {
 				for _, lp := range shares {
 					sum += math.Exp(lp)
 				}
-				if math.Abs(sum-1) > 1e-12 {
-					t.Fatalf("M = %d, α = %v: shares sum to %v", M, alpha, sum)
-				}
+				expect.Must(t, math.Abs(sum-1) <= 1e-12, "M = %d, α = %v: shares sum to %v", M, alpha, sum)
 				p[k] = math.Exp(shares[k%M])
 			}
 			m := float64(M)
@@ -50,9 +49,7 @@ func TestSharesAreDirichlet(t *testing.T) {
 				F := beta.CDF(x)
 				distance = max(distance, F-float64(k)/n, float64(k+1)/n-F)
 			}
-			if math.Sqrt(n)*distance > 1.95 {
-				t.Errorf("M = %d, α = %v: √n·D = %.2f, want < 1.95", M, alpha, math.Sqrt(n)*distance)
-			}
+			expect.That(t, math.Sqrt(n)*distance <= 1.95, "M = %d, α = %v: √n·D = %.2f, want < 1.95", M, alpha, math.Sqrt(n)*distance)
 		}
 	}
 }

@@ -81,9 +81,8 @@ func TestRulesAroundRules(t *testing.T) {
 					case "Quantity", "Take":
 						train, test = slices.DeleteFunc(train, func(row int) bool { return !slices.Contains(c.Train, row) }), slices.DeleteFunc(test, func(row int) bool { return !slices.Contains(c.Test, row) })
 					case "Validation":
-						if len(c.Validation) != int(math.Round(0.2*float64(len(train)))) {
-							t.Errorf("%v: client %d has %d validation rows of %d", rule, i, len(c.Validation), len(train))
-						}
+						expect.That(t, len(c.Validation) == int(math.Round(0.2*float64(len(train)))),
+							"%v: client %d has %d validation rows of %d", rule, i, len(c.Validation), len(train))
 						held = slices.DeleteFunc(slices.Clone(train), func(row int) bool { return !slices.Contains(c.Validation, row) })
 						train = slices.DeleteFunc(train, func(row int) bool { return slices.Contains(held, row) })
 					}
@@ -101,9 +100,7 @@ func TestRulesAroundRules(t *testing.T) {
 		t.Errorf("%d pairs", pairs)
 	}
 	by := must.M1(ByTarget{Of: Validation{Of: IID{Clients: 4}}, Column: 1, Bins: 2}.Partition(forms("values")))
-	if len(by.Clients[0].Validation) != 3 || len(by.Clients[0].Train) != 12 {
-		t.Errorf("%+v", by.Clients[0])
-	}
+	expect.That(t, len(by.Clients[0].Validation) == 3 && len(by.Clients[0].Train) == 12, "%+v", by.Clients[0])
 }
 
 // Noise and new labels are those that the rows had without a validation part, whichever rule is the outer one.
@@ -112,9 +109,8 @@ func TestValidationChangesNoRow(t *testing.T) {
 	noisy := must.M1(Noise{Of: Relabel{Of: iid}, Max: 0.3}.Partition(d))
 	inside := must.M1(Noise{Of: Relabel{Of: Validation{Of: iid}}, Max: 0.3}.Partition(d))
 	outside := must.M1(Validation{Of: Noise{Of: Relabel{Of: iid}, Max: 0.3}}.Partition(d))
-	if !reflect.DeepEqual(inside.Data, noisy.Data) || !reflect.DeepEqual(outside.Data, noisy.Data) {
-		t.Error("a rule changes other rows than without validation")
-	}
+	expect.That(t, reflect.DeepEqual(inside.Data, noisy.Data) && reflect.DeepEqual(outside.Data, noisy.Data),
+		"a rule changes other rows than without validation")
 }
 
 // The hash of the clients is that of the bytes in the documentation. Without validation rows it is what it was before there were
@@ -123,7 +119,6 @@ func TestManifestOfValidation(t *testing.T) {
 	rule := Given{{Train: []int{0}, Test: []int{0}, Validation: []int{1}}}
 	eight := func(v byte) []byte { return []byte{v, 0, 0, 0, 0, 0, 0, 0} }
 	want := sha256.Sum256(slices.Concat(eight(0), eight(1), eight(0), eight(1), eight(0), []byte("validation"), eight(1), eight(1)))
-	if got := (&Partitioned{Data: owned(), Clients: rule}).Manifest(rule).Clients; got != hex.EncodeToString(want[:]) {
-		t.Errorf("%s, want %x", got, want)
-	}
+	got := (&Partitioned{Data: owned(), Clients: rule}).Manifest(rule).Clients
+	expect.That(t, got == hex.EncodeToString(want[:]), "%s, want %x", got, want)
 }

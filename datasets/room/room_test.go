@@ -35,9 +35,8 @@ func TestMemoryOfAContainer(t *testing.T) {
 			expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		}
-		if got := cgroupsLeave(root); got != c.want {
-			t.Errorf("%s: %v bytes are left, want %v", name, got, c.want)
-		}
+		got := cgroupsLeave(root)
+		expect.That(t, got == c.want, "%s: %v bytes are left, want %v", name, got, c.want)
 	}
 }
 
@@ -52,9 +51,8 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "sparse")
 	expect.OK(t, os.WriteFile(path, []byte("ab"), 0o600))
-	if b := expect.Value(ReadFile(path, 3))(t); string(b) != "ab" {
-		t.Errorf("%q", b)
-	}
+	b := expect.Value(ReadFile(path, 3))(t)
+	expect.That(t, string(b) == "ab", "%q", b)
 	expect.OK(t, os.Truncate(path, 1e9))
 	expect.Error(t, path+" has 1000000000 bytes and takes 3.0 GB of memory: must be at most the 1.5 GB that are free")(ReadFile(path, 3))
 	expect.Error(t, "is not a regular file")(ReadFile(os.DevNull, 1))
@@ -62,13 +60,9 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	read := 0
 	for ; g.Add(1e6) == nil; read += 1e6 {
 	}
-	if read < 5e8 || read > 1.2e9 {
-		t.Errorf("%d bytes were read", read)
-	}
+	expect.That(t, read >= 5e8 && read <= 1.2e9, "%d bytes were read", read)
 	for range 100 {
 		expect.OK(t, new(Growing).Add(1000))
 	}
-	if !strings.Contains(For(math.Inf(1)).Error(), "+Inf") {
-		t.Error("more than any memory")
-	}
+	expect.That(t, strings.Contains(For(math.Inf(1)).Error(), "+Inf"), "more than any memory")
 }

@@ -13,19 +13,46 @@ import (
 //
 //	F(x) = Σ_i (n_i/N) f_i(x) + (λ/2)‖x‖²
 //
-// Newton's method in float64 on the examples of all clients computes the minimum F*. Logistic regression needs λ > 0: without it,
-// the optimum is not unique, since adding one vector to the weights of all classes changes nothing.
+// Newton's method in float64 on the examples of all clients computes the minimum F*.
 //
-// Errors: another model, or no unique optimum; from the function, another number of parameters.
+// Errors: another model, or no minimum: too few rows, or without λ classes that can be separated; from the function, another number
+// of parameters.
 func RegressionGap(fed *fedkit.Federation, l2 float64) (func(x []float32) (float64, error), error) {
-	o, err := minimize(fed, l2)
-	if err != nil {
-		return nil, err
+	switch {
+	case fed == nil || !Regression(fed):
+		return nil, fedkit.Invalid("fed", "another model", "a federation whose model is linear or logistic regression")
+	case fed.Task.Dim() > maxParameters:
+		return nil, fedkit.Invalid("fed", fmt.Sprint(fed.Task.Dim(), " parameters"), fmt.Sprintf("at most %d, whose square is kept in memory", maxParameters))
 	}
-	return o.gap, nil
+	var rows []int
+	for _, c := range fed.Clients {
+		rows = append(rows, c.Train...)
+	}
+	slices.Sort(rows)
+	f := newProblem(fed.Data, rows, l2)
+	w, err := f.Minimum()
+	if err != nil {
+		return nil, fmt.Errorf("optimum of the regression: %w", err)
+	}
+	least := f.Loss(w)
+	return func(x []float32) (float64, error) {
+		if len(x) != len(w) {
+			return 0, fedkit.Invalid("len(x)", len(x), fmt.Sprintf("%d, the model's parameters", len(w)))
+		}
+		return max(0, f.Loss(precision.Double(x))-least) / least, nil
+	}, nil
 }
 
-// WithRegressionGap is WithGap for any data: it computes the optimum itself, as RegressionGap does.
+// maxParameters limits the parameters of an optimum.
+const maxParameters = 10_000
+
+// WithRegressionGap wraps s to note the suboptimality of its global model x after every round: "relative gap" is that of
+// RegressionGap. A gap of 0 is left out, since gaps are plotted on a log scale.
+//
+//	h, err := fedkit.Run(ctx, fed, convex.WithRegressionGap(&strategy.FedSplit{Exact: true}, 0), fedkit.Options{Rounds: 50})
+//	plot.Over(compare.Note("relative gap"), h).Show()
+//
+// Errors of a run: those of RegressionGap, or s has no global model.
 func WithRegressionGap(s fedkit.Strategy, l2 float64) fedkit.Strategy {
 	return &withRegressionGap{Of: s, L2: l2}
 }
@@ -35,14 +62,14 @@ type withRegressionGap struct {
 	L2    float64 `range:"[0,inf)"` // λ, weight of ½‖w‖² in every client's objective
 	State struct{}
 
-	best *optimum `config:"-"` // set by Start
+	gap func(x []float32) (float64, error) `config:"-"` // set by Start
 }
 
 func (s *withRegressionGap) Unwrap() fedkit.Strategy              { return s.Of }
 func (s *withRegressionGap) Serve(r *fedkit.Round) fedkit.Serving { return s.Of.Serve(r) }
 
 func (s *withRegressionGap) Start(r *fedkit.Round) (err error) {
-	if s.best, err = minimize(r.Fed, s.L2); err != nil {
+	if s.gap, err = RegressionGap(r.Fed, s.L2); err != nil {
 		return err
 	}
 	return s.Of.Start(r)
@@ -52,38 +79,17 @@ func (s *withRegressionGap) Round(r *fedkit.Round) error {
 	if err := s.Of.Round(r); err != nil {
 		return err
 	}
-	return noteGap(r, s.Of, s.best.gap)
-}
-
-// optimum is the objective over all clients' examples, with its minimum.
-type optimum struct {
-	*Problem
-	least float64
-}
-
-func minimize(fed *fedkit.Federation, l2 float64) (*optimum, error) {
-	switch {
-	case fed == nil || !Regression(fed):
-		return nil, fedkit.Invalid("fed", "another model", "a federation whose model is linear or logistic regression")
-	case fed.Data.Classes > 0 && !(l2 > 0):
-		return nil, fedkit.Invalid("L2", l2, "greater than 0 for logistic regression")
+	global := s.Of.Serve(r).Global
+	if global == nil {
+		return fedkit.Invalid("WithRegressionGap: strategy", "one without a global model", "one with a global model")
 	}
-	var rows []int
-	for _, c := range fed.Clients {
-		rows = append(rows, c.Train...)
-	}
-	slices.Sort(rows)
-	f, zero := newProblem(fed.Data, rows, l2), make([]float64, fed.Task.Dim())
-	w, err := f.Prox(zero, 0, zero)
+	x, err := global.Host()
 	if err != nil {
-		return nil, fmt.Errorf("optimum of the regression: %w", err)
+		return err
 	}
-	return &optimum{f, f.Loss(w)}, nil
-}
-
-func (o *optimum) gap(x []float32) (float64, error) {
-	if want := o.X.RawMatrix().Cols * o.K; len(x) != want {
-		return 0, fedkit.Invalid("len(x)", len(x), fmt.Sprintf("%d, the model's parameters", want))
+	gap, err := s.gap(x)
+	if gap > 0 {
+		r.Note("relative gap", gap)
 	}
-	return max(0, o.Loss(precision.Double(x))-o.least) / o.least, nil
+	return err
 }

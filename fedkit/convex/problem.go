@@ -9,19 +9,11 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
-	"fedkit.example/datasets/regression"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/precision"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
-
-// Problem is a client's objective in a linear or logistic regression:
-//
-//	f(W) = mean over rows of ½(x·W − y)², or of the cross entropy of softmax(x·W), + (λ/2)‖W‖²
-//
-// with rows x [n, p], ones last, and W [p, k], the bias last; flattened, this is the parameter order of a model with one dense layer.
-type Problem struct{ *regression.Problem }
 
 // Regression reports whether the model has the parameters of one dense layer and no training mode.
 func Regression(fed *fedkit.Federation) bool {
@@ -77,7 +69,7 @@ func Shares(fed *fedkit.Federation) []float64 {
 // newProblem returns the problem of some training rows of a data set.
 func newProblem(d *datasets.Dataset, rows []int, l2 float64) *Problem {
 	part, p := &d.Train, d.Features()+1
-	f := &Problem{&regression.Problem{X: mat.NewDense(len(rows), p, nil), K: max(1, d.Classes), Labels: d.Classes > 0, L2: l2}}
+	f := &Problem{X: mat.NewDense(len(rows), p, nil), K: max(1, d.Classes), Labels: d.Classes > 0, L2: l2}
 	values := make([]float32, p-1)
 	for i, row := range rows {
 		f.X.SetRow(i, append(precision.Double(part.Row(row, values)), 1))

@@ -285,13 +285,13 @@ func ExampleFedEff() {
 
 // On least squares, FedSplit reaches the optimum of the sum; FedAvg with several local steps does not.
 func ExampleFedSplit() {
-	data, best := must.M2(datasets.LeastSquares{Heterogeneity: 1}.Make())
+	data := must.M1(datasets.LeastSquares{Heterogeneity: 1}.Make())
 	fed := must.M1(fedkit.New(data, partition.Natural{}, model.LinearRegression()))
 	least, most := must.M2(convex.Curvature(fed, 0))
 	split := &strategy.FedSplit{Exact: true, Step: 1 / math.Sqrt(least*most)}
 	avg := &strategy.FedAvg{Local: fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}}
 	for _, s := range []fedkit.Strategy{split, avg} {
-		h := after(30, fed, convex.WithGap(s, best))
+		h := after(30, fed, convex.WithRegressionGap(s, 0))
 		gap := h.Last().Notes["relative gap"]
 		fmt.Println(h.Name, gap < 1e-9, gap > 1e-3)
 	}

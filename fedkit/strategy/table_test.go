@@ -325,7 +325,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 // clients take 13 TB.
 func TestTooManyClientsToCompareAreRefused(t *testing.T) {
 	const n = 1 << 20
-	small, _ := logistic(t)
+	small := logistic(t)
 	many := *small
 	many.Clients = make([]partition.Client, n)
 	for field, all := range map[string][]fedkit.Strategy{

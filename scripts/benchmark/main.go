@@ -80,20 +80,20 @@ func main() {
 		clients = 10000
 		avg = &strategy.FedAvg{Fraction: 0.001, Local: fedkit.Local{Batch: 6, LR: 0.1}}
 	case "lenet-10", "lenet-100", "lenet-1000": // of 1000 clients × 50, 5 batches of 10
-		data, clients, network = datasets.CIFAR10, 1000, model.LeNet()
+		data, clients, network = datasets.Name("cifar-10").Make, 1000, model.LeNet()
 		n := must.M1(strconv.Atoi(strings.TrimPrefix(task, "lenet-")))
 		avg = &strategy.FedAvg{Fraction: float64(n) / 1000, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	case "cifar-lenet": // 1000 clients × 50, 50 per round, 5 batches of 10
-		data, clients, network = datasets.CIFAR10, 1000, model.LeNet()
+		data, clients, network = datasets.Name("cifar-10").Make, 1000, model.LeNet()
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	case "femnist-cnn", "femnist-cnn-gomlx": // MNIST, 200 clients × 300, 5 per round, 6 batches of 50
 		clients, network = 200, either(task, model.CNN(), cnn)
 		avg = &strategy.FedAvg{Fraction: 0.025, Local: fedkit.Local{Batch: 50, LR: 0.1}}
 	case "cifar-resnet8", "cifar-resnet8-gomlx": // 200 clients × 250, 4 per round, 5 batches of 50
-		data, clients, network = datasets.CIFAR10, 200, either(task, model.ResNet8(), resNet8)
+		data, clients, network = datasets.Name("cifar-10").Make, 200, either(task, model.ResNet8(), resNet8)
 		avg = &strategy.FedAvg{Fraction: 0.02, Local: fedkit.Local{Batch: 50, LR: 0.1}}
 	case "cifar-resnet18", "cifar-resnet18-10": // 1000 clients × 20, 4 or 10 per round, 2 batches of 10
-		data, clients, network = datasets.CIFAR10, 1000, model.ResNet18()
+		data, clients, network = datasets.Name("cifar-10").Make, 1000, model.ResNet18()
 		n := map[string]float64{"cifar-resnet18": 4, "cifar-resnet18-10": 10}[task]
 		avg = &strategy.FedAvg{Fraction: n / 1000, Local: fedkit.Local{Batch: 10, LR: 0.01}}
 	case "emnist-cnn": // MNIST, 600 clients × 100, 10 per round, 5 batches of 20

@@ -28,7 +28,7 @@ import (
 // given is what snippets use without declaring it; last what those of one file understand by a name.
 var given = []struct{ names, is, in string }{
 	{"ctx", "var context.Context", ""}, {"err", "var error", ""}, {"dir", "var string", ""}, {"accuracies differences", "var []float64", ""}, {"p2", "var float64", ""},
-	{"fed", "var *fedkit.Federation", ""}, {"data images texts", "var *datasets.Dataset", ""}, {"rule", "var partition.Rule", ""}, {"best", "var *datasets.Optimum", ""},
+	{"fed", "var *fedkit.Federation", ""}, {"data images texts", "var *datasets.Dataset", ""}, {"rule", "var partition.Rule", ""},
 	{"r", "var *fedkit.Round", ""}, {"u", "var *fedkit.Updates", ""}, {"x m", "var *fedkit.Matrix", ""}, {"p", "var []*graph.Node", ""},
 	{"s", "var *HalfWay", ""}, {"avg", "var *strategy.FedAvg", ""}, {"rep", "var *strategy.FedRep", ""}, {"local", "var fedkit.Local", ""},
 	{"h fedavg fedprox", "var *fedkit.History", ""}, {"hs skewed even validated", "var []*fedkit.History", ""}, {"runs", "var study.Runs", ""}, {"st", "var *study.Study", "study/submit.go"},

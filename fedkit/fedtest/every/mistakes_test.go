@@ -76,7 +76,7 @@ var functions = []any{
 	compare.Metric, compare.Note, compare.PerRound, compare.Rank, compare.Remarks, compare.Reported, compare.RoundsTo, compare.Runs,
 	compare.Saved, compare.Scored, compare.SimulatedTo, compare.Split, compare.Table, compare.Tidy, compare.TimeTo, compare.Until,
 	convex.Curvature, convex.FixedPoint, convex.Matches, convex.Problems, convex.Regression, convex.RegressionGap, convex.Shares,
-	convex.SplitRate, convex.WithGap, convex.WithRegressionGap, examples.Epsilon, examples.FFALoRA, examples.LoRA, examples.LoRADistance,
+	convex.SplitRate, convex.WithRegressionGap, examples.Epsilon, examples.FFALoRA, examples.LoRA, examples.LoRADistance,
 	examples.Twin, export.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
 	fedtest.TestAggregator, fedtest.TestClusterer, fedtest.TestDevices, fedtest.TestMetric, fedtest.TestModel, fedtest.TestObjective,
 	fedtest.TestSelector, fedtest.TestServerOptimizer, fedtest.TestStrategy, every.ByLoss, every.Sorted, history.Distinguish,
@@ -97,7 +97,7 @@ var functions = []any{
 
 var types = []any{
 	(*datasets.CSV)(nil), (*datasets.Dataset)(nil), (*datasets.GaussianMixture)(nil), (*datasets.ImageFolder)(nil),
-	(*datasets.LeastSquares)(nil), (*datasets.Loader)(nil), (*datasets.Logistic)(nil), (*datasets.NPY)(nil), (*datasets.Name)(nil), (*datasets.Optimum)(nil),
+	(*datasets.LeastSquares)(nil), (*datasets.Loader)(nil), (*datasets.Logistic)(nil), (*datasets.NPY)(nil), (*datasets.Name)(nil),
 	(*datasets.Part)(nil), (*datasets.Rows)(nil), (*datasets.Split)(nil), (*datasets.Synthetic)(nil), (*datasets.Table)(nil),
 	(*datasets.Text)(nil), (*datasets.Tokens)(nil), (*datasets.Words)(nil), (*huggingface.Dataset)(nil), (*parquet.Table)(nil),
 	(*partition.ByTarget)(nil), (*partition.Classes)(nil), (*partition.Client)(nil), (*partition.Dirichlet)(nil), (*partition.Given)(nil),

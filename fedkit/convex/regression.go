@@ -1,5 +1,4 @@
-// Package regression has linear and logistic regression in float64: the objective, its derivatives and steps of Newton's method.
-package regression
+package convex
 
 import (
 	"errors"
@@ -9,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Problem is the objective
+// Problem is the objective of a linear or logistic regression, such as a client's:
 //
 //	f(W) = mean over rows of ½(x·W − y)², or of the cross entropy of softmax(x·W), + (λ/2)‖W‖²
 //
-// with W [p, k], flattened.
+// with rows x [n, p], ones last, and W [p, k], the bias last; flattened, this is the parameter order of a model with one dense layer.
 type Problem struct {
-	X      *mat.Dense // rows, [n, p], ones last
+	X      *mat.Dense // rows, [n, p]
 	Y      []float64  // targets, or labels, [n]
 	K      int        // outputs, k
 	Labels bool       // Y has labels
@@ -129,7 +128,7 @@ func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, err
 	return f.minimize(v, mu, start, f.Hessian)
 }
 
-// Minimum returns argmin_w f(w). Without λ, of the many that logistic regression has, it is the one whose weights sum to 0 over the classes.
+// Minimum returns argmin_w f(w), which logistic regression has unless the classes can be separated. Without λ, of the many that logistic regression has, it is the one whose weights sum to 0 over the classes.
 func (f *Problem) Minimum() ([]float64, error) {
 	_, p := f.X.Dims()
 	zero := make([]float64, p*f.K)
