@@ -45,11 +45,11 @@ func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]en
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.do(ctx)
+	data, err := c.do(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return c.results(a)
+	return c.results(data)
 }
 
 // call is a call of a program, until its results are no longer needed.
@@ -58,13 +58,14 @@ type call struct {
 	request
 	program *xla.Program
 	shapes  []shapes.Shape // of the arguments
+	want    []shapes.Shape // of the results
 	again   sync.Mutex     // one repetition at a time
 	at      *process       // keeps the results
 }
 
-// call prepares a call. The first argument, unless nil, is a result that a worker keeps.
+// call prepares a call. The first argument, unless nil, is a result that a worker keeps. It keeps those that take more than back bytes.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1), Back: back}}}
+	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1)}}}
 	if first != nil {
 		c.add(first.shape, part{Name: first.name()})
 	}
@@ -82,10 +83,14 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	}
 	c.frame.Program = source.Hash
 	c.objects = append(c.objects, object{source.Hash, func() ([]byte, error) { return source.Text, nil }})
-	for _, s := range source.Results {
-		c.want = append(c.want, result{Type: s.DType, Dims: s.Dimensions})
+	c.want = source.Results
+	for i, s := range c.want {
+		if n := int(s.ByteSize()); n > back-c.size {
+			c.frame.Keep = append(c.frame.Keep, i)
+		} else {
+			c.size += n
+		}
 	}
-	c.size = keep(c.want, back)
 	return c, nil
 }
 
@@ -139,7 +144,7 @@ func (c *call) rows(r engine.Rows) error {
 }
 
 // do gives the call to one worker after the other until one has answered; the last is this process.
-func (c *call) do(ctx context.Context) (answer, error) {
+func (c *call) do(ctx context.Context) (data []byte, err error) {
 	return c.try(ctx, func() (p *process, err error) {
 		if p, err = c.take(ctx); err == nil {
 			c.at = p
@@ -176,10 +181,10 @@ func (c *call) admit(ctx context.Context) (t *trial, first bool, err error) {
 }
 
 // try asks the workers that at returns, until one has answered or too many were lost: this process is not the next to try it.
-func (c *call) try(ctx context.Context, at func() (*process, error)) (a answer, err error) {
+func (c *call) try(ctx context.Context, at func() (*process, error)) (data []byte, err error) {
 	t, first, err := c.admit(ctx)
 	if err != nil {
-		return a, err
+		return nil, err
 	}
 	most, blame := 2*mostLost, error(nil) // half of them may be lost to a new program of another call
 	if first {
@@ -190,36 +195,36 @@ func (c *call) try(ctx context.Context, at func() (*process, error)) (a answer, 
 	for len(lost) < most {
 		p, err := at()
 		if err != nil {
-			return a, err
+			return nil, err
 		}
-		a, err = p.ask(ctx, &c.request)
+		data, err := p.ask(ctx, &c.request)
 		c.change(func() { p.given-- })
 		switch {
 		case err == nil:
-			return a, nil
+			return data, nil
 		case !errors.Is(err, errLost):
-			return a, fmt.Errorf("worker: %v: %w", c.program, err)
+			return nil, fmt.Errorf("worker: %v: %w", c.program, err)
 		case !errors.Is(err, errClosed):
 			lost = append(lost, err.Error())
 		}
 	}
 	blame = fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
-	return a, blame
+	return nil, blame
 }
 
 // results returns tensors for what came with the answer, and handles for what the worker keeps.
-func (c *call) results(a answer) (values []engine.Value, err error) {
-	for i, r := range a.Results {
-		if r.Kept {
+func (c *call) results(data []byte) (values []engine.Value, err error) {
+	for i, s := range c.want {
+		if slices.Contains(c.frame.Keep, i) {
 			values = append(values, c.keep(i))
 			continue
 		}
-		n := xla.Bytes(r.Type, r.Dims)
-		t, err := xla.FromBytes(a.data[:n], r.Type, r.Dims)
+		n := s.ByteSize()
+		t, err := xla.FromBytes(data[:n], s.DType, s.Dimensions)
 		if err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
 		}
-		a.data = a.data[n:]
+		data = data[n:]
 		values = append(values, engine.Values([]*tensors.Tensor{t})...)
 	}
 	return values, nil
@@ -266,7 +271,7 @@ type kept struct {
 
 // keep returns a result that the worker keeps until it is freed, fetched or garbage.
 func (c *call) keep(i int) *kept {
-	k := &kept{call: c, index: i, shape: shapes.Make(c.want[i].Type, c.want[i].Dims...)}
+	k := &kept{call: c, index: i, shape: c.want[i]}
 	runtime.AddCleanup(k, c.Workers.drop, k.name())
 	if c.kept.Add(int64(k.shape.ByteSize())) > int64(max(1, c.Workers.Concurrency()))*collectAfter {
 		c.kept.Store(0)
@@ -326,11 +331,11 @@ func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.try(k.ctx, k.holder)
+	data, err := c.try(k.ctx, k.holder)
 	if err != nil {
 		return nil, err
 	}
-	return c.results(a)
+	return c.results(data)
 }
 
 // holder returns the worker that keeps the call's results. If it is lost, the call is repeated first.

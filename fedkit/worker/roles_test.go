@@ -188,7 +188,7 @@ func faulty(role []string) {
 	})
 	if answered != nil {
 		go func() {
-			_, _ = io.CopyN(outside, fromServer, int64(len("fedkit-worker 6\n")))
+			_, _ = io.CopyN(outside, fromServer, int64(len("fedkit-worker 7\n")))
 			relay(fromServer, outside, answered)
 		}()
 	}

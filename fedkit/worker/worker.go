@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -225,7 +226,7 @@ func (w *Workers) join() (*process, error) {
 		return nil, err
 	}
 	p := newProcess(context.Background(), "this process")
-	p.used.Store(true) // it need send no heartbeats
+	p.silence = math.MaxInt64 // it is never lost to that
 	go s.beat(w.all[0].hello.Kind)
 	go func() { fromServer.CloseWithError(s.read(bufio.NewReader(toServer))) }()
 	go p.serve(in, out, func() error { return nil })
