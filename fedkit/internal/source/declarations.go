@@ -21,7 +21,8 @@ type declarations struct {
 	files   *token.FileSet
 	text    map[string][]byte            // of files
 	nodes   map[string][]ast.Node        // by name: that of a method is its type's
-	funcs   []*ast.FuncDecl              // all, methods too
+	inits   []*ast.FuncDecl              // the functions init
+	funcs   []*ast.FuncDecl              // all others, methods too
 	imports map[string]map[string]string // by file, paths by the names that it knows them by
 	always  map[string]bool              // paths that are imported without a name
 	unseen  string                       // why there are none
@@ -33,7 +34,7 @@ func (b *built) declarations(dir string, tests bool) *declarations {
 	if d := b.declared[key]; d != nil {
 		return d
 	}
-	d := &declarations{token.NewFileSet(), map[string][]byte{}, map[string][]ast.Node{}, nil, map[string]map[string]string{}, map[string]bool{}, ""}
+	d := &declarations{files: token.NewFileSet(), text: map[string][]byte{}, nodes: map[string][]ast.Node{}, imports: map[string]map[string]string{}, always: map[string]bool{}}
 	b.declared[key] = d
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	for _, p := range paths {
@@ -89,40 +90,39 @@ func (d *declarations) add(decl ast.Decl) {
 			d.nodes[id.Name] = append(d.nodes[id.Name], n)
 		}
 	}
-	if f, is := decl.(*ast.FuncDecl); is {
+	if f, is := decl.(*ast.FuncDecl); is && f.Recv == nil && f.Name.Name == "init" {
+		d.inits = append(d.inits, f)
+	} else if is {
 		d.funcs = append(d.funcs, f)
-		if f.Recv == nil {
-			name(f, f.Name)
-		} else if t := receiver(f); t != nil {
-			name(f, t)
+		name(f, named(f))
+	}
+	for n := range ast.Preorder(decl) {
+		if t, is := n.(*ast.TypeSpec); is { // also in a function
+			name(t, t.Name)
 		}
 	}
-	ast.Inspect(decl, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.TypeSpec: // also in a function
-			name(n, n.Name)
-		case *ast.GenDecl:
-			for _, s := range n.Specs {
-				if v, is := s.(*ast.ValueSpec); is && n.Tok == token.CONST && n == decl { // all, for iota
-					name(n, v.Names...)
-				} else if is && n == decl {
-					name(v, v.Names...)
-				}
+	if g, is := decl.(*ast.GenDecl); is {
+		for _, s := range g.Specs {
+			if v, is := s.(*ast.ValueSpec); is && g.Tok == token.CONST { // all, for iota
+				name(g, v.Names...)
+			} else if is {
+				name(v, v.Names...)
 			}
 		}
-		return true
-	})
+	}
 }
 
-// receiver returns the name of a method's type.
-func receiver(f *ast.FuncDecl) (name *ast.Ident) {
-	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && name == nil {
-			name = id
+// named returns the name of a function, or of a method's type.
+func named(f *ast.FuncDecl) *ast.Ident {
+	if f.Recv == nil {
+		return f.Name
+	}
+	for n := range ast.Preorder(f.Recv.List[0].Type) {
+		if id, ok := n.(*ast.Ident); ok {
+			return id
 		}
-		return name == nil
-	})
-	return name
+	}
+	return nil
 }
 
 // reached is what can be reached from a declaration.
@@ -165,30 +165,27 @@ func (b *built) reach(dir string, p part) (r reached, captured string) {
 	if nodes == nil && d.nodes[p.name] == nil {
 		return reached{unseen: cmp.Or(d.unseen, cmp.Or(p.literal, p.name)+" in "+dir)}, ""
 	}
-	begun := map[*ast.FuncDecl]bool{}
+	inits := slices.Clone(d.inits)
 	for len(queue) > 0 {
-		for len(queue) > 0 {
-			name := queue[0]
-			queue = queue[1:]
-			if seen[name] {
-				continue // the statements of a cell among them
-			}
+		name := queue[0]
+		queue = queue[1:]
+		if !seen[name] { // the statements of a cell are
 			seen[name] = true
 			for _, n := range d.nodes[name] {
 				take(n)
 			}
 		}
-		for _, f := range d.funcs {
-			if f.Recv == nil && f.Name.Name == "init" && !begun[f] && d.mentions(f, seen) {
-				begun[f] = true
-				take(f)
-			}
+		if len(queue) == 0 {
+			inits = slices.DeleteFunc(inits, func(f *ast.FuncDecl) bool {
+				found := d.mentions(f, seen)
+				if found {
+					take(f)
+				}
+				return found
+			})
 		}
 	}
 	for _, f := range d.funcs {
-		if f.Recv == nil && f.Name.Name == "init" {
-			continue
-		}
 		if name := d.sets(f, seen); name != "" && r.unseen == "" {
 			r.unseen = fmt.Sprintf("variable %s, which %s sets", name, f.Name.Name)
 		}
@@ -281,7 +278,7 @@ func (d *declarations) sets(f *ast.FuncDecl, names map[string]bool) (set string)
 			}
 		}
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
+	for n := range ast.Preorder(f) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, x := range n.Lhs {
@@ -297,8 +294,7 @@ func (d *declarations) sets(f *ast.FuncDecl, names map[string]bool) (set string)
 				at(n.X)
 			}
 		}
-		return true
-	})
+	}
 	return set
 }
 
@@ -320,11 +316,10 @@ func (d *declarations) literals(at string) map[*ast.FuncLit]ast.Node {
 
 // captures returns what a function literal uses of the function around it, "" for nothing.
 func captures(l *ast.FuncLit, in ast.Node) (name string) {
-	ast.Inspect(l, func(n ast.Node) bool {
+	for n := range ast.Preorder(l) {
 		if id, ok := n.(*ast.Ident); ok && inside(id, in) && !inside(id, l) && id.Obj.Decl != in {
 			name = id.Name
 		}
-		return true
-	})
+	}
 	return name
 }

@@ -157,17 +157,6 @@ func (b *built) folder(pkg string) string {
 	return filepath.Join(b.modules[module], strings.TrimPrefix(pkg, module))
 }
 
-// path is the inverse of folder.
-func (b *built) path(dir string) (path string) {
-	root := ""
-	for module, folder := range b.modules {
-		if in, err := filepath.Rel(folder, dir); err == nil && filepath.IsLocal(in) && len(folder) > len(root) {
-			root, path = folder, module+"/"+filepath.ToSlash(in)
-		}
-	}
-	return path
-}
-
 // sum fingerprints the code of a part. Where graphs have what functions captured, that is no reason not to.
 func (b *built) sum(p part, graphs bool) (sum, unseen string) {
 	b.mu.Lock()
@@ -224,7 +213,9 @@ func (b *built) content(pkg, dir string) string {
 	if sum, known := b.sums[pkg]; known {
 		return sum
 	}
-	h, tests, imports := sha256.New(), inTest() && dir == b.dir, map[string]bool{}
+	h, imports := sha256.New(), map[string]bool{}
+	tests := inTest() && dir == b.dir
+	whole := !tests || info().Main.Path != "fedkit.example"
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		b.unseen = fmt.Sprintf("code of package %s: %v: must be in a folder that can be read", pkg, err)
@@ -237,7 +228,7 @@ func (b *built) content(pkg, dir string) string {
 	}
 	for _, e := range entries {
 		test := strings.HasSuffix(e.Name(), "_test.go")
-		if e.IsDir() || !slices.Contains(compiled, filepath.Ext(e.Name())) || test && !tests || !test && tests && within(b.path(dir), "fedkit.example") {
+		if e.IsDir() || !slices.Contains(compiled, filepath.Ext(e.Name())) || test && !tests || !test && !whole {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -253,16 +244,15 @@ func (b *built) content(pkg, dir string) string {
 		}
 		if f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly); err == nil {
 			for _, i := range f.Imports {
-				p, _ := strconv.Unquote(i.Path.Value)
-				imports[p] = b.folder(p) != dir
+				if p, _ := strconv.Unquote(i.Path.Value); b.folder(p) != dir {
+					imports[p] = true
+				}
 			}
 		}
 	}
 	b.sums[pkg] = ""
 	for _, p := range slices.Sorted(maps.Keys(imports)) {
-		if imports[p] {
-			fmt.Fprintln(h, p, b.imported(p))
-		}
+		fmt.Fprintln(h, p, b.imported(p))
 	}
 	b.sums[pkg] = fmt.Sprintf("%x\n", h.Sum(nil))
 	return b.sums[pkg]
