@@ -2,6 +2,7 @@
 package rows
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -90,20 +91,13 @@ func fromTensor(t *tensors.Tensor) *Matrix {
 }
 
 // Rows returns n, 0 for a matrix that failed.
-func (m *Matrix) Rows() int {
-	if m == nil {
-		return 0
-	}
-	return m.rows
-}
+func (m *Matrix) Rows() int { return cmp.Or(m, none).rows }
 
 // Cols returns d, 0 for a matrix that failed.
-func (m *Matrix) Cols() int {
-	if m == nil {
-		return 0
-	}
-	return m.cols
-}
+func (m *Matrix) Cols() int { return cmp.Or(m, none).cols }
+
+// none stands for a matrix that is nil.
+var none = new(Matrix)
 
 // Err returns the error of the operations that led to m, or nil.
 func (m *Matrix) Err() error {
@@ -421,8 +415,7 @@ func (m *Matrix) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := binary.LittleEndian.AppendUint64(nil, uint64(m.rows))
-	b = binary.LittleEndian.AppendUint64(b, uint64(m.cols))
+	b := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(m.rows)), uint64(m.cols))
 	return binary.Append(b, binary.LittleEndian, v)
 }
 
