@@ -118,9 +118,8 @@ func TestProgramThatKills(t *testing.T) {
 	for range 8 {
 		expect.Error(t, `program "bad"`, "3 workers were lost while they had it")(<-errs)
 	}
-	if n := len(w.PIDs()); n != 1 {
-		t.Errorf("%d workers are left of 4, want 1", n)
-	}
+	n := len(w.PIDs())
+	expect.That(t, n == 1, "%d workers are left of 4, want 1", n)
 	other.Wait()
 
 	w = start(t, deadly, deadly)
@@ -253,18 +252,15 @@ func TestLargeModelWithFaults(t *testing.T) {
 	for i := range 20 {
 		begin := time.Now()
 		out := expect.Value(d.Run(t.Context(), first, []any{model}))(t)
-		if s := must.M1(must.M1(out[0].Then(sum))[0].Tensor()); s.Value() != float32(1000) {
-			t.Errorf("the sum of a thousand is %v", s)
-		}
+		s := must.M1(must.M1(out[0].Then(sum))[0].Tensor())
+		expect.That(t, s.Value() == float32(1000), "the sum of a thousand is %v", s)
 		if i == 19 {
-			if values := must.M1(xla.Host(must.M1(out[0].Tensor()))); len(values) != n || values[0] != 1 || values[n-1] != 1 {
-				t.Errorf("%d values", len(values))
-			}
+			values := must.M1(xla.Host(must.M1(out[0].Tensor())))
+			expect.That(t, len(values) == n && values[0] == 1 && values[n-1] == 1, "%d values", len(values))
 		}
 		out[0].Free()
 		t.Log(time.Since(begin), "this process:", peak(t, os.Getpid()), "MB, before:", before, "the worker:", peak(t, pid))
 	}
-	if here, there := peak(t, os.Getpid())-before, peak(t, pid); here > 6*500 || there > 4*500+256 {
-		t.Errorf("this process took %d MB, the worker %d", here, there)
-	}
+	here, there := peak(t, os.Getpid())-before, peak(t, pid)
+	expect.That(t, here <= 6*500 && there <= 4*500+256, "this process took %d MB, the worker %d", here, there)
 }

@@ -50,9 +50,7 @@ func TestMatrix(t *testing.T) {
 		},
 		func() *Matrix {
 			m := Less(FromPieces(two(10, 20), []int{2, 0, 1}, 0), row(10, 20))
-			if m.difference == nil {
-				t.Error("it is subtracted at once")
-			}
+			expect.That(t, m.difference != nil, "it is subtracted at once")
 			return m
 		},
 	} {
@@ -88,9 +86,8 @@ func TestMeanOfMany(t *testing.T) {
 		many, place = append(many, away{v[0]}, away{v[1]}), append(place, 4*i+2, 4*i, 4*i+1)
 	}
 	for _, m := range []*Matrix{FromRows(rows), FromPieces(many, place, 0)} {
-		if got := rowsOf(t, m.Mean(nil)); !equalRows(got, [][]float64{{3, 4}}, 1e-4) {
-			t.Errorf("the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
-		}
+		got := rowsOf(t, m.Mean(nil))
+		expect.That(t, equalRows(got, [][]float64{{3, 4}}, 1e-4), "the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
 	}
 }
 
@@ -100,17 +97,15 @@ func TestPointsOfManyColumns(t *testing.T) {
 	values := make([]float32, 2*d)
 	values[0], values[d-1], values[d], values[2*d-1] = 3, 4, 3, -4
 	points := expect.Value(NewMatrix(values, 2, d).Points())(t)
-	if got := points.Distances().At(0, 1); got != 8 {
-		t.Errorf("distance %v, want 8", got)
-	}
+	got := points.Distances().At(0, 1)
+	expect.That(t, got == 8, "distance %v, want 8", got)
 }
 
 func testMatrix(t *testing.T, fresh func() *Matrix) {
 	points := expect.Value(fresh().Points())(t)
 	for at, want := range map[[2]int]float64{{0, 0}: 5, {0, 1}: 11, {1, 2}: 39, {2, 2}: 61} {
-		if got := points.Gram().At(at[0], at[1]); got != want {
-			t.Errorf("Points: the inner product of rows %v is %v, want %v", at, got, want)
-		}
+		got := points.Gram().At(at[0], at[1])
+		expect.That(t, got == want, "Points: the inner product of rows %v is %v, want %v", at, got, want)
 	}
 	m := fresh()
 	one := row(10, 20)
@@ -133,42 +128,30 @@ func testMatrix(t *testing.T, fresh func() *Matrix) {
 		{"Center", m.Center(), [][]float64{{-2, -2}, {0, 0}, {2, 2}}},
 		{"StackRows", StackRows(one, m), [][]float64{{10, 20}, {1, 2}, {3, 4}, {5, 6}}},
 	} {
-		if err := c.got.Err(); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if got := rowsOf(t, c.got); !equalRows(got, c.want, 1e-6) {
-			t.Fatalf("%s: %v, want %v", c.name, got, c.want)
-		}
+		expect.Must(t, c.got.Err() == nil, "%s: %v", c.name, c.got.Err())
+		got := rowsOf(t, c.got)
+		expect.Must(t, equalRows(got, c.want, 1e-6), "%s: %v, want %v", c.name, got, c.want)
 	}
 	norms, err := m.Norms()
-	if err != nil || math.Abs(norms[2]-math.Sqrt(61)) > 1e-6 {
-		t.Errorf("Norms: %v, %v", norms, err)
-	}
+	expect.That(t, err == nil && math.Abs(norms[2]-math.Sqrt(61)) <= 1e-6, "Norms: %v, %v", norms, err)
 	gram, err := m.Gram()
-	if err != nil || gram.At(0, 2) != 17 || gram.At(1, 1) != 25 {
-		t.Errorf("Gram: %v, %v", gram, err)
-	}
+	expect.That(t, err == nil && gram.At(0, 2) == 17 && gram.At(1, 1) == 25, "Gram: %v, %v", gram, err)
 }
 
 func TestPutIsExact(t *testing.T) {
 	// A row is replaced, not corrected: large old values must leave nothing behind.
 	m := NewMatrix([]float32{1e30, -1e30, 3, 4}, 2, 2).Put([]int{0}, NewMatrix([]float32{1, 2}, 1, 2))
-	if got := rowsOf(t, m); got[0][0] != 1 || got[0][1] != 2 || got[1][0] != 3 {
-		t.Errorf("%v, want [[1 2] [3 4]]", got)
-	}
+	got := rowsOf(t, m)
+	expect.That(t, got[0][0] == 1 && got[0][1] == 2 && got[1][0] == 3, "%v, want [[1 2] [3 4]]", got)
 }
 
 func TestMatrixErrorsStay(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
 	var none *Matrix
-	if none.Rows() != 0 || none.Cols() != 0 {
-		t.Error("a nil matrix has rows or columns")
-	}
+	expect.That(t, none.Rows() == 0 && none.Cols() == 0, "a nil matrix has rows or columns")
 	for want, of := range map[string]*Matrix{"a matrix [2, 2]": m, "a matrix that failed: invalid: the matrix is nil": none, "a matrix that failed: invalid: Matrix.Take: row 7 ": m.Take(7)} {
-		if got := of.String(); !strings.HasPrefix(got, want) {
-			t.Errorf("%s, want %s", got, want)
-		}
+		got := of.String()
+		expect.That(t, strings.HasPrefix(got, want), "%s, want %s", got, want)
 	}
 	for name, got := range map[string]*Matrix{
 		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),
@@ -188,9 +171,7 @@ func TestMatrixErrorsStay(t *testing.T) {
 		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) {
 			t.Errorf("%s: error %v, want %v", name, err, fault.ErrInvalid)
 		}
-		if _, err := got.Gram(); err == nil {
-			t.Errorf("%s: Gram of a failed matrix gives no error", name)
-		}
+		expect.Error(t)(got.Gram())
 	}
 }
 
@@ -215,23 +196,17 @@ func TestMatrixBinary(t *testing.T) {
 	b := expect.Value(m.MarshalBinary())(t)
 	var back Matrix
 	expect.OK(t, back.UnmarshalBinary(b))
-	if want, got := rowsOf(t, m), rowsOf(t, &back); !reflect.DeepEqual(got, want) {
-		t.Fatalf("%v, want %v", got, want)
-	}
+	want, got := rowsOf(t, m), rowsOf(t, &back)
+	expect.Must(t, reflect.DeepEqual(got, want), "%v, want %v", got, want)
 }
 
 func FuzzMatrixUnmarshal(f *testing.F) {
-	b, err := NewMatrix([]float32{1, -2, 0.1, 4}, 2, 2).MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := expect.Value(NewMatrix([]float32{1, -2, 0.1, 4}, 2, 2).MarshalBinary())(f)
 	f.Add(b)
 	f.Add(b[:10])
 	f.Add(append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, b[8:]...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Matrix
-		if m.UnmarshalBinary(b) == nil && m.Rows()*m.Cols()*4+16 != len(b) {
-			t.Errorf("%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
-		}
+		expect.That(t, m.UnmarshalBinary(b) != nil || m.Rows()*m.Cols()*4+16 == len(b), "%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
 	})
 }
