@@ -156,28 +156,25 @@ func (c *call) do(ctx context.Context) (data []byte, err error) {
 // trial is what is known of a program. Until one of its calls was answered, they go one at a time: a program that brings workers down
 // costs no more of them than one call does.
 type trial struct {
-	known, tried bool  // one was answered; one is on its way
-	err          error // why the program is not run again
+	turn  chan struct{} // full while a call has it
+	known bool          // a call was answered
+	err   error         // why the program is not run again
 }
 
-// admit waits until a call may go, and reports whether its program is not known yet.
+// admit waits until a call may go. If its program is not known yet, the call has the turn.
 func (c *call) admit(ctx context.Context) (t *trial, first bool, err error) {
-	waited := c.wait(ctx, func() bool {
-		if t = c.trials[c.frame.Program]; t == nil {
-			t = new(trial)
-			c.trials[c.frame.Program] = t
-		}
-		switch {
-		case t.known, t.err != nil:
-			err = t.err
-			return true
-		case t.tried:
-			return false
-		}
-		t.tried, first = true, true
-		return true
-	})
-	return t, first, cmp.Or(err, waited)
+	is, _ := c.trials.LoadOrStore(c.frame.Program, &trial{turn: make(chan struct{}, 1)})
+	t = is.(*trial)
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	if t.known || t.err != nil {
+		<-t.turn
+		return t, false, t.err
+	}
+	return t, true, nil
 }
 
 // try asks the workers that at returns, until one has answered or too many were lost: this process is not the next to try it.
@@ -189,7 +186,10 @@ func (c *call) try(ctx context.Context, at func() (*process, error)) (data []byt
 	most, blame := 2*mostLost, error(nil) // half of them may be lost to a new program of another call
 	if first {
 		most = min(mostLost, max(2, len(c.all)))
-		defer func() { c.change(func() { t.known, t.tried, t.err = err == nil, false, blame }) }()
+		defer func() {
+			t.known, t.err = err == nil, blame
+			<-t.turn
+		}()
 	}
 	var lost []string
 	for len(lost) < most {

@@ -37,10 +37,9 @@ type process struct {
 	silence  time.Duration
 	given    int // calls that it has, guarded by the mutex of Workers
 
-	out sender
-
-	queue chan *request // calls to send
-	has   map[string]bool
+	sending sync.Mutex // one call at a time, with what it needs
+	out     sender
+	has     map[string]bool // what the worker was sent, by name
 
 	mu      sync.Mutex
 	waiting map[uint64]*request
@@ -97,7 +96,7 @@ func begin(ctx context.Context, name string, cmd *exec.Cmd) (*process, error) {
 }
 
 func newProcess(ctx context.Context, name string) *process {
-	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), queue: make(chan *request), has: map[string]bool{}, waiting: map[uint64]*request{}}
+	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), has: map[string]bool{}, waiting: map[uint64]*request{}}
 	p.ctx, p.lose = context.WithCancelCause(ctx)
 	p.watchdog = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", p.silence)) })
 	p.watchdog.Stop()
@@ -108,7 +107,6 @@ func newProcess(ctx context.Context, name string) *process {
 func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 	p.out.to = bufio.NewWriterSize(in, buffer)
 	context.AfterFunc(p.ctx, func() { _ = in.Close() }) // which ends it, wherever it is
-	go p.write()
 	err := p.read(bufio.NewReaderSize(living{out, p}, buffer))
 	if !errors.Is(err, io.EOF) {
 		p.lose(err)
@@ -240,37 +238,31 @@ func (p *process) ask(ctx context.Context, asked *request) (data []byte, err err
 	p.watchdog.Reset(p.silence)
 	r := *asked // another worker may be asked before this one stops answering
 	r.answer = make(chan answer, 1)
-	for queue := p.queue; ; {
-		select {
-		case queue <- &r:
-			queue = nil
-		case a := <-r.answer:
-			return a.data, a.err
-		case <-p.ctx.Done():
-			return nil, p.lost()
-		case <-ctx.Done():
-			if queue == nil {
-				go p.leave(&r)
-			}
-			return nil, ctx.Err()
-		}
+	go p.send(ctx, &r) // which takes long if the worker does not read
+	select {
+	case a := <-r.answer:
+		return a.data, a.err
+	case <-p.ctx.Done():
+		return nil, p.lost()
+	case <-ctx.Done():
+		go p.leave(&r)
+		return nil, ctx.Err()
 	}
 }
 
-// write sends calls, each after what it needs and the worker lacks, until the worker is lost.
-func (p *process) write() {
-	for {
-		select {
-		case r := <-p.queue:
-			frames, err := p.frames(r)
-			if err != nil {
-				r.answer <- answer{err: err}
-			} else if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
-				time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
-			}
-		case <-p.ctx.Done():
-			return
-		}
+// send sends a call after what it needs and the worker lacks, unless ctx is done when its turn comes.
+func (p *process) send(ctx context.Context, r *request) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if err := ctx.Err(); err != nil {
+		r.answer <- answer{err: err}
+		return
+	}
+	frames, err := p.frames(r)
+	if err != nil {
+		r.answer <- answer{err: err}
+	} else if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
+		time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
 	}
 }
 

@@ -45,11 +45,11 @@ type Workers struct {
 	calls  atomic.Uint64
 	kept   atomic.Int64 // bytes that workers keep since the last garbage collection
 	values sync.Map     // of *value, by weak.Pointer[tensors.Tensor]
+	trials sync.Map     // of *trial, by program
 
 	mu      sync.Mutex
-	changed *sync.Cond        // what follows, or that a worker was lost
-	self    []*process        // this process, once no other is left
-	trials  map[string]*trial // by program
+	changed *sync.Cond // what follows, or the calls of a worker, or that one was lost
+	self    []*process // this process, once no other is left
 }
 
 // Start starts commands, by the shell, and waits until all are workers: until ctx is done or, if that has no deadline, for two minutes.
@@ -103,7 +103,7 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 	case commands == nil:
 		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("commands", "none", "at least one, such as ssh gpu2 fedkit-worker"))
 	}
-	w = &Workers{trials: map[string]*trial{}}
+	w = new(Workers)
 	w.changed = sync.NewCond(&w.mu)
 	defer func() {
 		if err != nil {
