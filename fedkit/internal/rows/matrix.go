@@ -25,18 +25,16 @@ import (
 // strategy that made the mistake.
 type Matrix struct {
 	rows, cols int
-	t          *tensors.Tensor // may have padding: see capacity
+	padded     int             // rows on the device, padding included; 0 if there is none
+	t          *tensors.Tensor // may have padding
 	pieces     *pieces         // instead of t
 	difference *difference     // instead of t
 	taken      *taken          // instead of t
 	err        error
 }
 
-// Tensor returns the matrix as one tensor.
-func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
-
-// tensor returns the matrix as one tensor, without padding.
-func (m *Matrix) tensor() (*tensors.Tensor, error) {
+// Tensor returns the matrix as one tensor, without padding.
+func Tensor(m *Matrix) (*tensors.Tensor, error) {
 	t, err := m.paddedTensor()
 	if err != nil || t.Shape().Dimensions[0] == m.rows {
 		return t, err
@@ -87,7 +85,7 @@ func (m *Matrix) refuse(format string, a ...any) *Matrix {
 
 func fromTensor(t *tensors.Tensor) *Matrix {
 	dims := t.Shape().Dimensions
-	return &Matrix{rows: dims[0], cols: dims[1], t: t}
+	return &Matrix{rows: dims[0], cols: dims[1], padded: dims[0], t: t}
 }
 
 // Rows returns n, 0 for a matrix that failed.
@@ -168,7 +166,7 @@ func forProgram(args []any) error {
 		case nil:
 			return fault.Located(fmt.Errorf("%w: argument %d is nil", fault.ErrInvalid, i))
 		case *Matrix:
-			t, err := a.tensor()
+			t, err := Tensor(a)
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func random(of *Programs[int], keys []uint64, d, capacity int) *Matrix {
 	if err != nil {
 		return &Matrix{err: err}
 	}
-	return &Matrix{rows: len(keys), cols: d, t: out[0]}
+	return &Matrix{rows: len(keys), cols: d, padded: len(halves) / 2, t: out[0]}
 }
 
 var (
