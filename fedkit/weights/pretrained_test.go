@@ -183,18 +183,12 @@ func TestPretrainedRefusals(t *testing.T) {
 	} {
 		expect.Error(t, c.want)(fedkit.New(images(), partition.IID{Clients: 1}, c.m))
 	}
-}
-
-// A count, an integer, is no parameter.
-func TestPretrainedTypes(t *testing.T) {
 	count := func(*datasets.Dataset) (*fedkit.Task, error) {
-		return &fedkit.Task{Name: "count", Params: []fedkit.Param{{Name: "count", Shape: []int{}}}}, nil
+		return &fedkit.Task{Name: "count", Params: []fedkit.Param{{Name: "norm.num_batches_tracked", Shape: []int{}}}}, nil
 	}
-	w := from("net.safetensors")
-	w.Pixels, w.Rename = nil, func(name string) string {
-		return map[string]string{"norm.num_batches_tracked": "count"}[name]
-	}
-	expect.Error(t, `tensor "norm.num_batches_tracked": invalid: dtype = I64: must be F32, F16 or BF16`)(w.Model(count)(nil))
+	only := func(name string) string { return map[bool]string{true: name}[name == "norm.num_batches_tracked"] }
+	expect.Error(t, `tensor "norm.num_batches_tracked": invalid: dtype = I64: must be F32, F16 or BF16`)(weights.Pretrained{
+		Path: "testdata/net.safetensors", Rename: only}.Model(count)(nil))
 }
 
 // Files of torch.save, of today and of PyTorch before 1.6, are refused with the line that converts them, and folders by a sentence.
