@@ -21,7 +21,7 @@ type declarations struct {
 	files   *token.FileSet
 	text    map[string][]byte            // of files
 	nodes   map[string][]ast.Node        // by name: that of a method is its type's
-	inits   []*ast.FuncDecl              // the functions init
+	inits   []*ast.FuncDecl              // the functions init, which are nodes of the variables that they use, too
 	funcs   []*ast.FuncDecl              // all others, methods too
 	imports map[string]map[string]string // by file, paths by the names that it knows them by
 	always  map[string]bool              // paths that are imported without a name
@@ -63,6 +63,13 @@ func (b *built) declarations(dir string, tests bool) *declarations {
 			d.add(decl)
 		}
 	}
+	for _, f := range d.inits {
+		d.uses(f.Body, func(name, of string) {
+			if of == "" && d.isVariable(name) {
+				d.nodes[name] = append(d.nodes[name], f)
+			}
+		})
+	}
 	return d
 }
 
@@ -90,11 +97,13 @@ func (d *declarations) add(decl ast.Decl) {
 			d.nodes[id.Name] = append(d.nodes[id.Name], n)
 		}
 	}
-	if f, is := decl.(*ast.FuncDecl); is && f.Recv == nil && f.Name.Name == "init" {
-		d.inits = append(d.inits, f)
-	} else if is {
-		d.funcs = append(d.funcs, f)
+	if f, is := decl.(*ast.FuncDecl); is {
 		name(f, named(f))
+		if f.Recv == nil && f.Name.Name == "init" {
+			d.inits = append(d.inits, f)
+		} else {
+			d.funcs = append(d.funcs, f)
+		}
 	}
 	for n := range ast.Preorder(decl) {
 		if t, is := n.(*ast.TypeSpec); is { // also in a function
@@ -127,17 +136,17 @@ func named(f *ast.FuncDecl) *ast.Ident {
 
 // reached is what can be reached from a declaration.
 type reached struct {
-	sum     string          // of its text
-	imports map[string]bool // packages
-	unseen  string          // a variable that is set while the program runs, or what is read from outside
+	sum      string          // of its text
+	imports  map[string]bool // packages
+	captured string          // what a function captures
+	unseen   string          // a variable that is set while the program runs, or what is read from outside
 }
 
 // outside are functions and variables whose values no source file has.
 var outside = []string{"os.Args", "os.Environ", "os.Getenv", "os.LookupEnv", "os.Open", "os.ReadDir", "os.ReadFile", "os.Stdin"}
 
-// reach follows what the declaration of a part uses, and what sets that at the start of the program. captured is what a function
-// captures.
-func (b *built) reach(dir string, p part) (r reached, captured string) {
+// reach follows what the declaration of a part uses, and what sets that at the start of the program.
+func (b *built) reach(dir string, p part) (r reached) {
 	d := b.declarations(dir, p.isTest())
 	r = reached{imports: maps.Clone(d.always), unseen: d.unseen}
 	var nodes []ast.Node
@@ -156,33 +165,24 @@ func (b *built) reach(dir string, p part) (r reached, captured string) {
 		})
 	}
 	if p.bound {
-		captured = "its receiver"
+		r.captured = "its receiver"
 	}
 	for l, in := range d.literals(p.literal) {
-		captured = cmp.Or(captured, captures(l, in))
+		r.captured = cmp.Or(r.captured, captures(l, in))
 		take(l)
 	}
 	if nodes == nil && d.nodes[p.name] == nil {
-		return reached{unseen: cmp.Or(d.unseen, cmp.Or(p.literal, p.name)+" in "+dir)}, ""
+		return reached{unseen: cmp.Or(d.unseen, cmp.Or(p.literal, p.name)+" in "+dir)}
 	}
-	inits := slices.Clone(d.inits)
 	for len(queue) > 0 {
 		name := queue[0]
 		queue = queue[1:]
-		if !seen[name] { // the statements of a cell are
-			seen[name] = true
-			for _, n := range d.nodes[name] {
-				take(n)
-			}
+		if seen[name] {
+			continue // the statements of a cell among them
 		}
-		if len(queue) == 0 {
-			inits = slices.DeleteFunc(inits, func(f *ast.FuncDecl) bool {
-				found := d.mentions(f, seen)
-				if found {
-					take(f)
-				}
-				return found
-			})
+		seen[name] = true
+		for _, n := range d.nodes[name] {
+			take(n)
 		}
 	}
 	for _, f := range d.funcs {
@@ -191,7 +191,7 @@ func (b *built) reach(dir string, p part) (r reached, captured string) {
 		}
 	}
 	r.sum = d.hash(nodes)
-	return r, captured
+	return r
 }
 
 // hash fingerprints the texts of nodes.
@@ -243,12 +243,6 @@ func (d *declarations) uses(in ast.Node, f func(name, of string)) {
 // inside reports whether what a name stands for is declared within a node.
 func inside(id *ast.Ident, n ast.Node) bool {
 	return id.Obj != nil && n.Pos() <= id.Obj.Pos() && id.Obj.Pos() < n.End()
-}
-
-// mentions reports whether a function uses one of the names.
-func (d *declarations) mentions(f *ast.FuncDecl, names map[string]bool) (found bool) {
-	d.uses(f.Body, func(name, of string) { found = found || of == "" && names[name] && d.isVariable(name) })
-	return found
 }
 
 func (d *declarations) isVariable(name string) bool {

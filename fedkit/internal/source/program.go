@@ -39,7 +39,7 @@ var program = sync.OnceValue(func() *built {
 	b := &built{sums: map[string]string{}, declared: map[string]*declarations{}}
 	switch b.dir = mainFolder(); {
 	case inTest():
-		b.dir = began.dir
+		b.dir = beganIn
 	case b.dir == "" || !filepath.IsAbs(b.dir) || setting("-trimpath") == "true":
 		b.unseen = "code of a program that does not know its files, as after -trimpath: must be built without that"
 		return b
@@ -48,7 +48,7 @@ var program = sync.OnceValue(func() *built {
 		real, also := filepath.EvalSymlinks(b.dir)
 		b.cell = err == nil && also == nil && cells == real && os.Getenv("GONB_PIPE") != ""
 	}
-	b.modules, b.at = modules(b.dir), began.at
+	b.modules, b.at = modules(b.dir), began
 	// What go run and go test have built is as new as the program's beginning; go may have kept it.
 	if exe, err := os.Executable(); err == nil && !strings.Contains(exe, "go-build") {
 		if info, err := os.Stat(exe); err == nil {
@@ -58,15 +58,11 @@ var program = sync.OnceValue(func() *built {
 	return b
 })
 
-// began is when and where the program began.
-var began = func() (b struct {
-	at  time.Time
-	dir string
-}) {
-	b.at = time.Now()
-	b.dir, _ = os.Getwd()
-	return b
-}()
+// began is when the program began, and beganIn where.
+var (
+	began      = time.Now()
+	beganIn, _ = os.Getwd()
+)
 
 var inMain = regexp.MustCompile(`(?:^|\n)(?:created by )?main\.(?:main|init)\b.*\n\t(.+):\d+`)
 
@@ -168,10 +164,10 @@ func (b *built) sum(p part, graphs bool) (sum, unseen string) {
 	if dir == "" {
 		return b.imported(p.of), b.unseen
 	}
-	r, captured := b.reach(dir, p)
+	r := b.reach(dir, p)
 	switch {
-	case captured != "" && !graphs:
-		return "", fmt.Sprintf("a function that captures %s, whose value cannot be seen: must be a method of a type that has it in a field, or in a type with a method Key() string", captured)
+	case r.captured != "" && !graphs:
+		return "", fmt.Sprintf("a function that captures %s, whose value cannot be seen: must be a method of a type that has it in a field, or in a type with a method Key() string", r.captured)
 	case r.unseen != "":
 		return "", "code that uses " + r.unseen + ", which cannot be seen: must be made of constants, and of fields"
 	case !b.cell:
