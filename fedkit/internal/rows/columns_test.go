@@ -44,23 +44,3 @@ func TestColumns(t *testing.T) {
 func equalRows(a, b [][]float64, tolerance float64) bool {
 	return slices.EqualFunc(a, b, func(a, b []float64) bool { return floats.EqualApprox(a, b, tolerance) })
 }
-
-func TestColumnsThatDoNotFit(t *testing.T) {
-	a, b := Zeros(2, 3), Zeros(3, 3)
-	for want, m := range map[string]*Matrix{
-		"Matrix.Mul: [2, 3] and [3, 3] do not fit":            a.Mul(b),
-		"Matrix.Blend: [1, 3] and [1, 4] do not fit":          Zeros(1, 3).Blend(a, Zeros(1, 4)),
-		"Matrix.Repeat: a matrix [2, 3], 4 times":             a.Repeat(4),
-		"Matrix.Columns: 2 to 4 of a matrix [2, 3]":           a.Columns(2, 4),
-		"JoinColumns: 2 rows beside 3":                        JoinColumns(a, b),
-		"Matrix.ScaleRows: 3 numbers for 2 rows":              a.ScaleRows(make([]float64, 3)),
-		"Zeros: [0, 3] is no shape of a matrix":               Zeros(0, 3),
-		"the matrix is nil":                                   a.Blend(nil, a),
-		"JoinColumns: nothing to join":                        JoinColumns(),
-		"Matrix.Columns: 2 to 2 of a matrix [2, 3]":           a.Columns(2, 2),
-		"Matrix.Repeat: a matrix [1, 3], 0 times: want one r": Zeros(1, 3).Repeat(0),
-	} {
-		expect.Error(t, want)(m.Err())
-	}
-	expect.Error(t, "must be [k, 3]")(a.Inner(Zeros(1, 4)))
-}

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -153,42 +151,43 @@ func TestMatrixErrorsStay(t *testing.T) {
 		got := of.String()
 		expect.That(t, strings.HasPrefix(got, want), "%s, want %s", got, want)
 	}
-	for name, got := range map[string]*Matrix{
-		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),
-		"shapes":       m.Add(NewMatrix([]float32{1, 2, 3}, 1, 3)),
-		"rows":         m.Take(2),
-		"no rows":      m.Take(),
-		"put":          m.Put([]int{0}, m),
-		"put twice":    m.Put([]int{0, 0}, m),
-		"weights":      m.Mean([]float64{1}),
-		"zero weights": m.Mean([]float64{0, 0}),
-		"NaN weights":  m.Mean([]float64{math.NaN(), 1}),
-		"mix":          m.Mix([][]float64{{1}}),
-		"nil":          m.Add(none),
-		"later":        m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
-		"stack":        StackRows(m, m.Take(9)),
-	} {
-		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) {
-			t.Errorf("%s: error %v, want %v", name, err, fault.ErrInvalid)
-		}
-		expect.Error(t)(got.Gram())
-	}
-}
-
-// A program must return a matrix of float32; otherwise an error names it.
-func TestProgramsThatReturnNoMatrix(t *testing.T) {
-	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
+	a, b := Zeros(2, 3), Zeros(3, 3)
 	for want, got := range map[string]*Matrix{
+		"NewMatrix: 3 values do not fill a matrix [2, 2]":     NewMatrix([]float32{1, 2, 3}, 2, 2),
+		"Matrix.Add: [2, 2] and [1, 3] do not fit":            m.Add(NewMatrix([]float32{1, 2, 3}, 1, 3)),
+		"Matrix.Take: row 2 of a matrix [2, 2]":               m.Take(2),
+		"Matrix.Take: no rows named":                          m.Take(),
+		"Matrix.Put: [2, 2] does not fill 1 rows of 2":        m.Put([]int{0}, m),
+		"Matrix.Put: row 0 is named twice":                    m.Put([]int{0, 0}, m),
+		"Matrix.Mean: 1 weights for 2 rows":                   m.Mean([]float64{1}),
+		"Matrix.Mean: the weights sum to 0":                   m.Mean([]float64{0, 0}),
+		"Matrix.Mean: the weights sum to NaN":                 m.Mean([]float64{math.NaN(), 1}),
+		"Matrix.Mix: row 0 has 1 weights for a matrix [2, 2]": m.Mix([][]float64{{1}}),
+		"the matrix is nil":                                   m.Add(none),
+		"Matrix.Take: row 7 of a matrix [2, 2]":               m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
+		"Matrix.Take: row 9 of a matrix [2, 2]":               StackRows(m, m.Take(9)),
+		"Matrix.Mul: [2, 3] and [3, 3] do not fit":            a.Mul(b),
+		"Matrix.Blend: [1, 3] and [1, 4] do not fit":          Zeros(1, 3).Blend(a, Zeros(1, 4)),
+		"Matrix.Repeat: a matrix [2, 3], 4 times":             a.Repeat(4),
+		"Matrix.Columns: 2 to 4 of a matrix [2, 3]":           a.Columns(2, 4),
+		"JoinColumns: 2 rows beside 3":                        JoinColumns(a, b),
+		"Matrix.ScaleRows: 3 numbers for 2 rows":              a.ScaleRows(make([]float64, 3)),
+		"Zeros: [0, 3] is no shape of a matrix":               Zeros(0, 3),
+		"invalid: the matrix is nil":                          a.Blend(nil, a),
+		"JoinColumns: nothing to join":                        JoinColumns(),
+		"Matrix.Columns: 2 to 2 of a matrix [2, 3]":           a.Columns(2, 2),
+		"Matrix.Repeat: a matrix [1, 3], 0 times: want one r": Zeros(1, 3).Repeat(0),
+		// A program must return a matrix of float32.
 		`invalid: program "sum" returned (Float32): want (Float32)[n, d]`:       m.Apply(NewProgram("sum", func(a []*graph.Node) *graph.Node { return graph.ReduceAllSum(a[0]) })),
 		`invalid: program "row" returned (Float32)[2]: want (Float32)[n, d]`:    m.Apply(NewProgram("row", func(a []*graph.Node) *graph.Node { return graph.ReduceSum(a[0], 0) })),
 		`invalid: program "whole" returned (Int32)[2, 2]: want (Float32)[n, d]`: m.Apply(NewProgram("whole", func(a []*graph.Node) *graph.Node { return graph.ConvertDType(a[0], dtypes.Int32) })),
 		"invalid: Matrix.Apply: the program is nil":                             m.Apply(nil),
 		"invalid: argument 2 is nil":                                            m.Apply(addRows, m, nil),
 	} {
-		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Invalid(t, want)(got.Err())
+		expect.Error(t)(got.Gram())
 	}
+	expect.Error(t, "must be [k, 3]")(a.Inner(Zeros(1, 4)))
 }
 
 func TestMatrixBinary(t *testing.T) {

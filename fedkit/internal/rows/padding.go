@@ -72,18 +72,20 @@ func align(p *xla.Program, args []any) (rows, capacity int) {
 			rows, capacity = m.rows, m.capacity()
 		}
 	}
+	if rows == 0 {
+		return 0, 0
+	}
 	for _, a := range args {
-		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.capacity() == capacity || m.taken != nil)) && !(m.Rows() == 1 && m.capacity() == 1) {
+		if m, is := a.(*Matrix); is && !(m.Rows() == rows && (m.capacity() == capacity || m.taken != nil)) && m.capacity() != 1 {
 			return 0, 0
 		}
 	}
 	for i, a := range args {
 		switch a := a.(type) {
 		case *Matrix:
-			args[i] = a
-			if rows > 0 && a.capacity() == capacity {
+			if a.capacity() == capacity {
 				args[i] = a.whole()
-			} else if rows > 0 && a.taken.byClient() && a.Rows() == rows {
+			} else if a.taken.byClient() && a.Rows() == rows {
 				args[i] = a.taken.padTo(capacity)
 			}
 		case []float64:
@@ -99,7 +101,7 @@ func align(p *xla.Program, args []any) (rows, capacity int) {
 
 // padded returns one value per row, for all rows on the device.
 func padded[T any](values []T, rows, capacity int) []T {
-	if rows == 0 || len(values) != rows {
+	if len(values) != rows {
 		return values
 	}
 	return append(slices.Clip(values), make([]T, capacity-rows)...)
