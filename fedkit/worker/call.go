@@ -41,15 +41,11 @@ func (d *device) Remote() bool { return true }
 
 // Run implements engine.Device: it runs the program on a free worker.
 func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]engine.Value, error) {
-	c, err := d.call(p, nil, arguments, small)
+	c, err := d.call(p, arguments, small)
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.do(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.results(data)
+	return c.results(c.do(ctx))
 }
 
 // call is a call of a program, until its results are no longer needed.
@@ -63,12 +59,9 @@ type call struct {
 	at      *process       // keeps the results
 }
 
-// call prepares a call. The first argument, unless nil, is a result that a worker keeps. It keeps those that take more than back bytes.
-func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
+// call prepares a call. Results of up to back bytes in all come with the answer, and the worker keeps the others.
+func (d *device) call(p *xla.Program, arguments []any, back int) (*call, error) {
 	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1)}}}
-	if first != nil {
-		c.add(first.shape, part{Name: first.name()})
-	}
 	for _, a := range arguments {
 		if err := c.argument(a); err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
@@ -100,10 +93,14 @@ func (c *call) add(s shapes.Shape, parts ...part) {
 	c.frame.Args = append(c.frame.Args, arg{s.DType, slices.Clone(s.Dimensions), parts})
 }
 
-// argument adds an argument: one on the device is sent once, any other with the frame.
+// argument adds an argument: one on the device is sent once, any other with the frame, unless it is a result that the worker keeps.
 func (c *call) argument(a any) (err error) {
-	if rows, are := a.(engine.Rows); are {
-		return c.rows(rows)
+	switch a := a.(type) {
+	case engine.Rows:
+		return c.rows(a)
+	case *kept:
+		c.add(a.shape, part{Name: a.name()})
+		return nil
 	}
 	t, known := a.(*tensors.Tensor)
 	if known && t.IsOnAnyDevice() {
@@ -213,7 +210,10 @@ func (c *call) try(ctx context.Context, at func() (*process, error)) (data []byt
 }
 
 // results returns tensors for what came with the answer, and handles for what the worker keeps.
-func (c *call) results(data []byte) (values []engine.Value, err error) {
+func (c *call) results(data []byte, failed error) (values []engine.Value, err error) {
+	if failed != nil {
+		return nil, failed
+	}
 	for i, s := range c.want {
 		if slices.Contains(c.frame.Keep, i) {
 			values = append(values, c.keep(i))
@@ -327,15 +327,11 @@ func (k *kept) Then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 // then runs a program where the result is. If its worker is lost, the call is repeated first, by another or here.
 func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 	defer runtime.KeepAlive(k)
-	c, err := k.device.call(p, k, arguments, whole)
+	c, err := k.device.call(p, append([]any{k}, arguments...), whole)
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.try(k.ctx, k.holder)
-	if err != nil {
-		return nil, err
-	}
-	return c.results(data)
+	return c.results(c.try(k.ctx, k.holder))
 }
 
 // holder returns the worker that keeps the call's results. If it is lost, the call is repeated first.
