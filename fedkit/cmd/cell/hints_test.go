@@ -12,12 +12,14 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
+// root is the folder of fedkit's module.
+var root = must.M1(filepath.Abs("../../.."))
+
 // folder is a cell's folder as GoNB leaves it, with the cell's source.
 func folder(t *testing.T, source string) string {
 	t.Helper()
-	root := expect.Value(filepath.Abs("../../.."))(t)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n", "main.go": source} {
+	for name, text := range map[string]string{"go.work": "go 1.26.5\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n\ngo 1.26.5\n", "main.go": source} {
 		must.M(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
