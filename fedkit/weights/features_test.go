@@ -30,19 +30,15 @@ func TestFeaturesAreFrozenLayers(t *testing.T) {
 	a := expect.Value(fedkit.Run(ctx, frozen, avg, fedkit.Options{Rounds: 4}))(t)
 	data := expect.Value(weights.Features(ctx, frozen, avg.X, ""))(t)
 	head := expect.Value(fedkit.New(data, partition.Natural{}, model.LogisticRegression()))(t)
-	if head.Size() != frozen.Size() || data.Shape[0] != 16 || data.Train.Len()+data.Test.Len() != 1797 {
-		t.Errorf("%d clients, %d features, %d and %d examples", head.Size(), data.Shape[0], data.Train.Len(), data.Test.Len())
-	}
+	n := data.Train.Len() + data.Test.Len()
+	expect.That(t, head.Size() == frozen.Size() && data.Shape[0] == 16 && n == 1797, "%d clients, %d features, %d examples", head.Size(), data.Shape[0], n)
 	for i, c := range head.Clients {
-		if len(c.Train) != len(frozen.Clients[i].Train) {
-			t.Errorf("client %d has %d training examples, had %d", i, len(c.Train), len(frozen.Clients[i].Train))
-		}
+		expect.That(t, len(c.Train) == len(frozen.Clients[i].Train), "client %d has %d training examples, had %d", i, len(c.Train), len(frozen.Clients[i].Train))
 	}
 	b := expect.Value(fedkit.Run(ctx, head, &strategy.FedAvg{Local: avg.Local}, fedkit.Options{Rounds: 4}))(t)
 	for i := range a.Rounds {
-		if x, y := float64(a.Rounds[i].Mean().Loss), float64(b.Rounds[i].Mean().Loss); !scalar.EqualWithinRel(x, y, 1e-5) {
-			t.Errorf("round %d: loss %v with frozen layers, %v on features", i+1, x, y)
-		}
+		x, y := float64(a.Rounds[i].Mean().Loss), float64(b.Rounds[i].Mean().Loss)
+		expect.That(t, scalar.EqualWithinRel(x, y, 1e-5), "round %d: loss %v with frozen layers, %v on features", i+1, x, y)
 	}
 }
 

@@ -110,12 +110,8 @@ func checkServing(task *fedkit.Task, sv *fedkit.Serving) error {
 			return fedkit.Invalid(fmt.Sprintf("Serving.Clusters[%d]", c), cluster, "in [0, 2³¹), or -1 for none")
 		}
 	}
-	return sv.Check(clients(sv), task.Dim())
-}
-
-// clients returns M, 0 if sv has nothing per client.
-func clients(sv *fedkit.Serving) int {
-	return max(len(sv.Assign), len(sv.Mix), len(sv.Ensemble), len(sv.Clusters))
+	clients := max(len(sv.Assign), len(sv.Mix), len(sv.Ensemble), len(sv.Clusters)) // 0 if it has nothing for each of them
+	return sv.Check(clients, task.Dim())
 }
 
 // models adds the rows of m, each under a prefix.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
@@ -33,9 +32,7 @@ func TestSafeTensors(t *testing.T) {
 		path, m := filepath.Join(t.TempDir(), "new", "m.safetensors"), ramp(k, task.Dim())
 		expect.OK(t, weights.SafeTensors(path, task, m))
 		got, err := weights.LoadSafeTensors(path, task)
-		if err != nil || got.Rows() != k || !reflect.DeepEqual(host(t, got), host(t, m)) {
-			t.Errorf("%d models: %v, %v", k, got, err)
-		}
+		expect.That(t, err == nil && got.Rows() == k && reflect.DeepEqual(host(t, got), host(t, m)), "%d models: %v, %v", k, got, err)
 	}
 }
 
@@ -53,21 +50,15 @@ func TestModels(t *testing.T) {
 			expect.OK(t, weights.Models(path, fed.Task, sv))
 			files[i] = expect.Value(os.ReadFile(path))(t)
 			got := expect.Value(weights.LoadModels(path, fed.Task))(t)
-			if err := got.Check(fed.Size(), fed.Task.Dim()); err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, got.Check(fed.Size(), fed.Task.Dim()))
 			for _, m := range [][2]*fedkit.Matrix{{got.Global, sv.Global}, {got.Models, sv.Models}} {
-				if (m[0] == nil) != (m[1] == nil) || m[0] != nil && !reflect.DeepEqual(host(t, m[0]), host(t, m[1])) {
-					t.Errorf("%T: other models", s)
-				}
+				same := (m[0] == nil) == (m[1] == nil) && (m[0] == nil || reflect.DeepEqual(host(t, m[0]), host(t, m[1])))
+				expect.That(t, same, "%T: other models", s)
 			}
-			if !reflect.DeepEqual([]any{got.Assign, got.Mix, got.Ensemble, got.Clusters}, []any{sv.Assign, sv.Mix, sv.Ensemble, sv.Clusters}) {
-				t.Errorf("%T: %v, want %v", s, got, sv)
-			}
+			one, other := []any{got.Assign, got.Mix, got.Ensemble, got.Clusters}, []any{sv.Assign, sv.Mix, sv.Ensemble, sv.Clusters}
+			expect.That(t, reflect.DeepEqual(one, other), "%T: %v, want %v", s, one, other)
 		}
-		if string(files[0]) != string(files[1]) {
-			t.Errorf("%T: the same models gave other bytes", s)
-		}
+		expect.That(t, string(files[0]) == string(files[1]), "%T: the same models gave other bytes", s)
 	}
 }
 
@@ -78,9 +69,7 @@ func TestModelsRefusals(t *testing.T) {
 	one := ramp(1, d)
 	save := func(sv *fedkit.Serving) error { return weights.Models(path, task, sv) }
 	load := func(write error, from *fedkit.Task) error {
-		if write != nil {
-			t.Fatal(write)
-		}
+		expect.OK(t, write)
 		_, err := weights.LoadModels(path, from)
 		return errors.Join(err, os.Remove(path))
 	}
@@ -108,9 +97,7 @@ func TestModelsRefusals(t *testing.T) {
 		`tensor = "dense1/biases": must be a parameter of the task's model`: load(weights.SafeTensors(path, other, ramp(1, other.Dim())), other),
 		"no such file or directory":                                         load(nil, task),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "weights: "+path+": ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Error(t, "weights: "+path+": ", want)(err)
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: there is a file: %v", want, err)
 		}
@@ -144,13 +131,9 @@ True
 True
 [[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]] [0, 2] int32
 [('made_by', 'fedkit'), ('schema', '1'), ('task', '` + task.Name + `')]`
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	expect.That(t, got == want, "%s\nwant\n%s", got, want)
 	read, err := weights.LoadSafeTensors(back, task)
-	if err != nil || !reflect.DeepEqual(host(t, read), host(t, m.Take(2))) {
-		t.Errorf("what Python wrote: %v, %v", read, err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(host(t, read), host(t, m.Take(2))), "what Python wrote: %v, %v", read, err)
 }
 
 func ExampleSafeTensors() {

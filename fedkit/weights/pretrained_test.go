@@ -70,15 +70,11 @@ func TestPretrained(t *testing.T) {
 		expect.OK(t, json.Unmarshal(want[file], &outputs))
 		for i, out := range p[0].Outputs {
 			for j, v := range out {
-				if !(math.Abs(float64(v)-outputs[i][j]) <= 2e-6) {
-					t.Errorf("%s: example %d, output %d is %v, want %v", file, i, j, v, outputs[i][j])
-				}
+				expect.That(t, math.Abs(float64(v)-outputs[i][j]) <= 2e-6, "%s: example %d, output %d is %v, want %v", file, i, j, v, outputs[i][j])
 			}
 		}
 	}
-	if len(names) != 3 || !names["net from net.safetensors ccff9e95"] {
-		t.Errorf("names of tasks with other weights: %v", names)
-	}
+	expect.That(t, len(names) == 3 && names["net from net.safetensors ccff9e95"], "names of tasks with other weights: %v", names)
 }
 
 // Fresh layers are drawn, and the others are as in the file, for a GoMLX model function too, whose names and axes are its own.
@@ -92,18 +88,16 @@ func TestPretrainedStarts(t *testing.T) {
 	fresh.Fresh = []string{"head/weights"}
 	whole, one, other := given(from("net.safetensors").Model(net), 1), given(fresh.Model(net), 1), given(fresh.Model(net), 2)
 	for i := range whole {
-		if head := i >= 69 && i < 309; (one[i] == whole[i]) == head || (one[i] == other[i]) == head {
-			t.Fatalf("value %d is %v and %v, in the file %v", i, one[i], other[i], whole[i])
-		}
+		head := i >= 69 && i < 309
+		expect.Must(t, (one[i] == whole[i]) != head && (one[i] == other[i]) != head, "value %d is %v and %v, in the file %v", i, one[i], other[i], whole[i])
 	}
 	linear := model.GoMLX("linear", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return layers.Dense(scope, graph.Reshape(x, x.Shape().Dim(0), -1), true, 4)
 	})
 	task, path := expect.Value(linear(images()))(t), filepath.Join(t.TempDir(), "linear.safetensors")
 	expect.OK(t, weights.SafeTensors(path, task, ramp(1, task.Dim())))
-	if got, want := given(weights.Pretrained{Path: path, Fresh: []string{"dense/biases"}}.Model(linear), 1), host(t, ramp(1, task.Dim())); fmt.Sprint(got[:160]) != fmt.Sprint(want[:160]) || got[160] != 0 {
-		t.Errorf("a GoMLX model starts at %v, want %v", got, want)
-	}
+	got, want := given(weights.Pretrained{Path: path, Fresh: []string{"dense/biases"}}.Model(linear), 1), host(t, ramp(1, task.Dim()))
+	expect.That(t, fmt.Sprint(got[:160]) == fmt.Sprint(want[:160]) && got[160] == 0, "a GoMLX model starts at %v, want %v", got, want)
 }
 
 // Embeddings, and kernels [out, in, h, w], keep their axes by Same; a file of fedkit's needs no option.
@@ -138,9 +132,7 @@ func TestPretrainedAxes(t *testing.T) {
 		c.from.Path = path
 		got := make([]float32, 6)
 		expect.Value(c.from.Model(task(back...))(nil))(t).Params[0].Init(nil, got)
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("%v by %+v: %v, want %s", c.shape, c.from, got, c.want)
-		}
+		expect.That(t, fmt.Sprint(got) == c.want, "%v by %+v: %v, want %s", c.shape, c.from, got, c.want)
 	}
 }
 
@@ -189,23 +181,14 @@ func TestPretrainedRefusals(t *testing.T) {
 		{`tensor "head/biases" = "tail/biases" by Rename: must be a parameter of the task`, weights.Pretrained{Path: broken, Rename: func(name string) string { return strings.Replace(name, "head", "tail", 1) }}.Model(net)},
 		{`tensor "head/weights": invalid: value = +Inf: must be finite`, weights.Pretrained{Path: broken}.Model(net)},
 	} {
-		_, err := fedkit.New(images(), partition.IID{Clients: 1}, c.m)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %s", err, c.want)
-		}
+		expect.Error(t, c.want)(fedkit.New(images(), partition.IID{Clients: 1}, c.m))
 	}
-}
-
-// A count, an integer, is no parameter.
-func TestPretrainedTypes(t *testing.T) {
 	count := func(*datasets.Dataset) (*fedkit.Task, error) {
-		return &fedkit.Task{Name: "count", Params: []fedkit.Param{{Name: "count", Shape: []int{}}}}, nil
+		return &fedkit.Task{Name: "count", Params: []fedkit.Param{{Name: "norm.num_batches_tracked", Shape: []int{}}}}, nil
 	}
-	w := from("net.safetensors")
-	w.Pixels, w.Rename = nil, func(name string) string {
-		return map[string]string{"norm.num_batches_tracked": "count"}[name]
-	}
-	expect.Error(t, `tensor "norm.num_batches_tracked": invalid: dtype = I64: must be F32, F16 or BF16`)(w.Model(count)(nil))
+	only := func(name string) string { return map[bool]string{true: name}[name == "norm.num_batches_tracked"] }
+	expect.Error(t, `tensor "norm.num_batches_tracked": invalid: dtype = I64: must be F32, F16 or BF16`)(weights.Pretrained{
+		Path: "testdata/net.safetensors", Rename: only}.Model(count)(nil))
 }
 
 // Files of torch.save, of today and of PyTorch before 1.6, are refused with the line that converts them, and folders by a sentence.

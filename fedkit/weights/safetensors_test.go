@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets/room"
@@ -74,12 +73,8 @@ func TestDamagedSafeTensors(t *testing.T) {
 		"odd metadata":      {crafted(`{"__metadata__":{"schema":1}}`, 0), "header: __metadata__: json: cannot unmarshal"},
 	} {
 		values, err := rows(c.file)
-		if c.want == "" && (err != nil || len(values) != 3) {
-			t.Errorf("%s: %v, %v", name, values, err)
-		}
-		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: error %v, want %s", name, err, c.want)
-		}
+		expect.Outcome(t, c.want)(err)
+		expect.That(t, c.want != "" || len(values) == 3, "%s: %v", name, values)
 	}
 }
 

@@ -41,15 +41,11 @@ func (d *device) Remote() bool { return true }
 
 // Run implements engine.Device: it runs the program on a free worker.
 func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]engine.Value, error) {
-	c, err := d.call(p, nil, arguments, small)
+	c, err := d.call(p, arguments, small)
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.do(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.results(a)
+	return c.results(c.do(ctx))
 }
 
 // call is a call of a program, until its results are no longer needed.
@@ -58,16 +54,14 @@ type call struct {
 	request
 	program *xla.Program
 	shapes  []shapes.Shape // of the arguments
+	want    []shapes.Shape // of the results
 	again   sync.Mutex     // one repetition at a time
 	at      *process       // keeps the results
 }
 
-// call prepares a call. The first argument, unless nil, is a result that a worker keeps.
-func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1), Back: back}}}
-	if first != nil {
-		c.add(first.shape, part{Name: first.name()})
-	}
+// call prepares a call. Results of up to back bytes in all come with the answer, and the worker keeps the others.
+func (d *device) call(p *xla.Program, arguments []any, back int) (*call, error) {
+	c := &call{device: d, program: p, request: request{frame: &frame{ID: d.calls.Add(1)}}}
 	for _, a := range arguments {
 		if err := c.argument(a); err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
@@ -82,10 +76,14 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	}
 	c.frame.Program = source.Hash
 	c.objects = append(c.objects, object{source.Hash, func() ([]byte, error) { return source.Text, nil }})
-	for _, s := range source.Results {
-		c.want = append(c.want, result{Type: s.DType, Dims: s.Dimensions})
+	c.want = source.Results
+	for i, s := range c.want {
+		if n := int(s.ByteSize()); n > back-c.size {
+			c.frame.Keep = append(c.frame.Keep, i)
+		} else {
+			c.size += n
+		}
 	}
-	c.size = keep(c.want, back)
 	return c, nil
 }
 
@@ -95,10 +93,14 @@ func (c *call) add(s shapes.Shape, parts ...part) {
 	c.frame.Args = append(c.frame.Args, arg{s.DType, slices.Clone(s.Dimensions), parts})
 }
 
-// argument adds an argument: one on the device is sent once, any other with the frame.
+// argument adds an argument: one on the device is sent once, any other with the frame, unless it is a result that the worker keeps.
 func (c *call) argument(a any) (err error) {
-	if rows, are := a.(engine.Rows); are {
-		return c.rows(rows)
+	switch a := a.(type) {
+	case engine.Rows:
+		return c.rows(a)
+	case *kept:
+		c.add(a.shape, part{Name: a.name()})
+		return nil
 	}
 	t, known := a.(*tensors.Tensor)
 	if known && t.IsOnAnyDevice() {
@@ -139,7 +141,7 @@ func (c *call) rows(r engine.Rows) error {
 }
 
 // do gives the call to one worker after the other until one has answered; the last is this process.
-func (c *call) do(ctx context.Context) (answer, error) {
+func (c *call) do(ctx context.Context) (data []byte, err error) {
 	return c.try(ctx, func() (p *process, err error) {
 		if p, err = c.take(ctx); err == nil {
 			c.at = p
@@ -151,75 +153,78 @@ func (c *call) do(ctx context.Context) (answer, error) {
 // trial is what is known of a program. Until one of its calls was answered, they go one at a time: a program that brings workers down
 // costs no more of them than one call does.
 type trial struct {
-	known, tried bool  // one was answered; one is on its way
-	err          error // why the program is not run again
+	turn  chan struct{} // full while a call has it
+	known bool          // a call was answered
+	err   error         // why the program is not run again
 }
 
-// admit waits until a call may go, and reports whether its program is not known yet.
+// admit waits until a call may go. If its program is not known yet, the call has the turn.
 func (c *call) admit(ctx context.Context) (t *trial, first bool, err error) {
-	waited := c.wait(ctx, func() bool {
-		if t = c.trials[c.frame.Program]; t == nil {
-			t = new(trial)
-			c.trials[c.frame.Program] = t
-		}
-		switch {
-		case t.known, t.err != nil:
-			err = t.err
-			return true
-		case t.tried:
-			return false
-		}
-		t.tried, first = true, true
-		return true
-	})
-	return t, first, cmp.Or(err, waited)
+	is, _ := c.trials.LoadOrStore(c.frame.Program, &trial{turn: make(chan struct{}, 1)})
+	t = is.(*trial)
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	if t.known || t.err != nil {
+		<-t.turn
+		return t, false, t.err
+	}
+	return t, true, nil
 }
 
 // try asks the workers that at returns, until one has answered or too many were lost: this process is not the next to try it.
-func (c *call) try(ctx context.Context, at func() (*process, error)) (a answer, err error) {
+func (c *call) try(ctx context.Context, at func() (*process, error)) (data []byte, err error) {
 	t, first, err := c.admit(ctx)
 	if err != nil {
-		return a, err
+		return nil, err
 	}
 	most, blame := 2*mostLost, error(nil) // half of them may be lost to a new program of another call
 	if first {
 		most = min(mostLost, max(2, len(c.all)))
-		defer func() { c.change(func() { t.known, t.tried, t.err = err == nil, false, blame }) }()
+		defer func() {
+			t.known, t.err = err == nil, blame
+			<-t.turn
+		}()
 	}
 	var lost []string
 	for len(lost) < most {
 		p, err := at()
 		if err != nil {
-			return a, err
+			return nil, err
 		}
-		a, err = p.ask(ctx, &c.request)
+		data, err := p.ask(ctx, &c.request)
 		c.change(func() { p.given-- })
 		switch {
 		case err == nil:
-			return a, nil
+			return data, nil
 		case !errors.Is(err, errLost):
-			return a, fmt.Errorf("worker: %v: %w", c.program, err)
+			return nil, fmt.Errorf("worker: %v: %w", c.program, err)
 		case !errors.Is(err, errClosed):
 			lost = append(lost, err.Error())
 		}
 	}
 	blame = fmt.Errorf("worker: %v: %d workers were lost while they had it, so it may bring them down: %s", c.program, most, strings.Join(lost, "; "))
-	return a, blame
+	return nil, blame
 }
 
 // results returns tensors for what came with the answer, and handles for what the worker keeps.
-func (c *call) results(a answer) (values []engine.Value, err error) {
-	for i, r := range a.Results {
-		if r.Kept {
+func (c *call) results(data []byte, failed error) (values []engine.Value, err error) {
+	if failed != nil {
+		return nil, failed
+	}
+	for i, s := range c.want {
+		if slices.Contains(c.frame.Keep, i) {
 			values = append(values, c.keep(i))
 			continue
 		}
-		n := xla.Bytes(r.Type, r.Dims)
-		t, err := xla.FromBytes(a.data[:n], r.Type, r.Dims)
+		n := s.ByteSize()
+		t, err := xla.FromBytes(data[:n], s.DType, s.Dimensions)
 		if err != nil {
 			return nil, fmt.Errorf("worker: %w", err)
 		}
-		a.data = a.data[n:]
+		data = data[n:]
 		values = append(values, engine.Values([]*tensors.Tensor{t})...)
 	}
 	return values, nil
@@ -266,7 +271,7 @@ type kept struct {
 
 // keep returns a result that the worker keeps until it is freed, fetched or garbage.
 func (c *call) keep(i int) *kept {
-	k := &kept{call: c, index: i, shape: shapes.Make(c.want[i].Type, c.want[i].Dims...)}
+	k := &kept{call: c, index: i, shape: c.want[i]}
 	runtime.AddCleanup(k, c.Workers.drop, k.name())
 	if c.kept.Add(int64(k.shape.ByteSize())) > int64(max(1, c.Workers.Concurrency()))*collectAfter {
 		c.kept.Store(0)
@@ -322,15 +327,11 @@ func (k *kept) Then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 // then runs a program where the result is. If its worker is lost, the call is repeated first, by another or here.
 func (k *kept) then(p *xla.Program, arguments ...any) ([]engine.Value, error) {
 	defer runtime.KeepAlive(k)
-	c, err := k.device.call(p, k, arguments, whole)
+	c, err := k.device.call(p, append([]any{k}, arguments...), whole)
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.try(k.ctx, k.holder)
-	if err != nil {
-		return nil, err
-	}
-	return c.results(a)
+	return c.results(c.try(k.ctx, k.holder))
 }
 
 // holder returns the worker that keeps the call's results. If it is lost, the call is repeated first.

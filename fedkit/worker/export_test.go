@@ -3,8 +3,6 @@ package worker
 import (
 	"bytes"
 	"time"
-
-	"github.com/gomlx/compute/dtypes"
 )
 
 // KeepAll makes workers keep all results, so that small models take the path of large ones.
@@ -20,11 +18,11 @@ func Silence(d time.Duration) (mend func()) {
 	return func() { silence = before }
 }
 
-// Received reads a message, as an answer that has a number and a matrix that the worker keeps.
+// Received reads a message, as an answer that has a number.
 func Received(b []byte) (size uint64, failed bool, err error) {
 	f, size, err := receive(bytes.NewReader(b))
 	if err == nil {
-		err = f.check([]result{{Type: dtypes.Float32, Dims: []int{}}, {Type: dtypes.Float32, Dims: []int{2, 2}, Kept: true}}, 4, size)
+		err = f.check(size, 4)
 	}
 	return size, f != nil && f.Error != "", err
 }

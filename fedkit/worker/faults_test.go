@@ -27,38 +27,34 @@ type lie struct {
 	tell func(m message) (b []byte, more bool)
 }
 
-// onResults tells a lie in answers with results, of which it is given the first.
-func onResults(says string, tell func(m message, first map[string]any) (b []byte, more bool)) lie {
+// onAnswers tells a lie in answers.
+func onAnswers(says string, tell func(m message) (b []byte, more bool)) lie {
 	return lie{says, func(m message) ([]byte, bool) {
-		if results, _ := m.head["Results"].([]any); len(results) > 0 {
-			return tell(m, results[0].(map[string]any))
+		if m.head["ID"] != nil {
+			return tell(m)
 		}
 		return pass(m)
 	}}
 }
 
 var lies = map[string]lie{
-	"overflows": onResults("it answered [{Float32 [4611686018427387904", func(m message, first map[string]any) ([]byte, bool) {
-		first["Dims"] = []int{1 << 62, 1 << 62}
-		return pass(m)
-	}),
-	"another call": onResults("an answer to call 1099511627776, which it does not have", func(m message, _ map[string]any) ([]byte, bool) {
+	"another call": onAnswers("an answer to call 1099511627776, which it does not have", func(m message) ([]byte, bool) {
 		m.head["ID"] = 1 << 40
 		return pass(m)
 	}),
-	"twice": onResults("an answer to call ", func(m message, _ map[string]any) ([]byte, bool) {
+	"twice": onAnswers("an answer to call ", func(m message) ([]byte, bool) {
 		b, _ := pass(m)
 		return append(b, b...), true
 	}),
-	"many bytes": onResults("in 4611686018427387904 bytes", func(m message, _ map[string]any) ([]byte, bool) {
+	"many bytes": onAnswers("it answered 4611686018427387904 bytes, not ", func(m message) ([]byte, bool) {
 		b, _ := pass(m)
 		return raw(len(b)-16-len(m.data), 1<<62, string(b[16:])), true
 	}),
-	"half its bytes": onResults("unexpected EOF", func(m message, _ map[string]any) ([]byte, bool) {
+	"half its bytes": onAnswers("unexpected EOF", func(m message) ([]byte, bool) {
 		b, _ := pass(m)
 		return b[:len(b)-len(m.data)/2], len(m.data) < 2
 	}),
-	"endless head": onResults("a head of 1099511627776 bytes", func(message, map[string]any) ([]byte, bool) { return raw(1<<40, 0, "{"), true }),
+	"endless head": onAnswers("a head of 1099511627776 bytes", func(message) ([]byte, bool) { return raw(1<<40, 0, "{"), true }),
 	"no hello": {"an answer to call 0, which it does not have", func(m message) ([]byte, bool) {
 		delete(m.head, "Hello")
 		return pass(m)
@@ -80,30 +76,20 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// received reads an answer that has a number, and a matrix that is kept.
-func received(results string) error {
-	head := `{"ID":1,"Results":[` + results + `]}`
-	_, _, err := worker.Received(raw(len(head), 4, head))
-	return err
-}
-
-// Answers with other results than those that were asked for are refused.
+// Answers of another size than was asked for are refused, and so is what is no answer.
 func TestReceived(t *testing.T) {
-	const number, matrix = `{"Type":"Float32","Dims":[]}`, `{"Type":"Float32","Dims":[2,2],"Kept":true}`
-	expect.OK(t, received(number+","+matrix))
-	for _, results := range []string{"", number, number + "," + matrix + "," + number, matrix + "," + number, number + "," + number,
-		`{"Type":"Int32","Dims":[]},` + matrix, `{"Type":"Float32","Dims":[1]},` + matrix, `{"Type":"Float32","Dims":[],"Kept":true},` + matrix,
-		number + `,{"Type":"Float32","Dims":[4],"Kept":true}`, number + `,{"Type":"Float32","Dims":[-2,-2],"Kept":true}`} {
-		expect.Error(t, "it answered [")(received(results))
+	for head, size := range map[string]int{`{"ID":1}`: 4, `{"ID":1,"Error":"no"}`: 0} {
+		expect.Values(worker.Received(raw(len(head), size, head)))(t)
+		expect.Error(t, "it answered 5 bytes, not 4")(worker.Received(raw(len(head), 5, head)))
 	}
-	for _, results := range []string{"1", `{"Type":1.5}`, `{"Dims":[1e99]}`} {
-		expect.Error(t, "not a message of fedkit")(received(results))
+	for _, head := range []string{"1", `{"ID":1.5}`, `{"ID":1e99}`, `{"ID":"1"`} {
+		expect.Error(t, "not a message of fedkit")(worker.Received(raw(len(head), 4, head)))
 	}
 }
 
 // Whatever is received is an answer of the right size, an error, or refused.
 func FuzzReceived(f *testing.F) {
-	for _, head := range []string{`{"ID":1,"Results":[{"Type":"Float32","Dims":[]},{"Type":"Float32","Dims":[2,2],"Kept":true}]}`, `{"ID":1,"Error":"no"}`, `[]`} {
+	for _, head := range []string{`{"ID":1}`, `{"ID":1,"Error":"no"}`, `[]`} {
 		f.Add(raw(len(head), 4, head))
 	}
 	f.Add(raw(1<<40, 1<<62, "{"))
@@ -132,9 +118,8 @@ func TestProgramThatKills(t *testing.T) {
 	for range 8 {
 		expect.Error(t, `program "bad"`, "3 workers were lost while they had it")(<-errs)
 	}
-	if n := len(w.PIDs()); n != 1 {
-		t.Errorf("%d workers are left of 4, want 1", n)
-	}
+	n := len(w.PIDs())
+	expect.That(t, n == 1, "%d workers are left of 4, want 1", n)
 	other.Wait()
 
 	w = start(t, deadly, deadly)
@@ -267,18 +252,15 @@ func TestLargeModelWithFaults(t *testing.T) {
 	for i := range 20 {
 		begin := time.Now()
 		out := expect.Value(d.Run(t.Context(), first, []any{model}))(t)
-		if s := must.M1(must.M1(out[0].Then(sum))[0].Tensor()); s.Value() != float32(1000) {
-			t.Errorf("the sum of a thousand is %v", s)
-		}
+		s := must.M1(must.M1(out[0].Then(sum))[0].Tensor())
+		expect.That(t, s.Value() == float32(1000), "the sum of a thousand is %v", s)
 		if i == 19 {
-			if values := must.M1(xla.Host(must.M1(out[0].Tensor()))); len(values) != n || values[0] != 1 || values[n-1] != 1 {
-				t.Errorf("%d values", len(values))
-			}
+			values := must.M1(xla.Host(must.M1(out[0].Tensor())))
+			expect.That(t, len(values) == n && values[0] == 1 && values[n-1] == 1, "%d values", len(values))
 		}
 		out[0].Free()
 		t.Log(time.Since(begin), "this process:", peak(t, os.Getpid()), "MB, before:", before, "the worker:", peak(t, pid))
 	}
-	if here, there := peak(t, os.Getpid())-before, peak(t, pid); here > 6*500 || there > 4*500+256 {
-		t.Errorf("this process took %d MB, the worker %d", here, there)
-	}
+	here, there := peak(t, os.Getpid())-before, peak(t, pid)
+	expect.That(t, here <= 6*500 && there <= 4*500+256, "this process took %d MB, the worker %d", here, there)
 }

@@ -51,8 +51,6 @@ func TestEveryModel(t *testing.T) {
 			h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3, Metrics: []fedkit.Metric{metric.MacroF1{}}, Workers: on}))(t)
 			both = append(both, expect.Value(fedtest.Outcome(s, h))(t))
 		}
-		if !bytes.Equal(both[0], both[1]) {
-			t.Errorf("%s: other bytes than without workers", name)
-		}
+		expect.That(t, bytes.Equal(both[0], both[1]), "%s: other bytes than without workers", name)
 	}
 }

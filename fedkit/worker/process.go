@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,13 +35,11 @@ type process struct {
 	ready    chan struct{} // closed once hello is there
 	watchdog *time.Timer   // loses it, once it had a call and was silent for so long
 	silence  time.Duration
-	used     atomic.Bool // it had a call
-	given    int         // calls that it has, guarded by the mutex of Workers
+	given    int // calls that it has, guarded by the mutex of Workers
 
-	out sender
-
-	queue chan *request // calls to send
-	has   map[string]bool
+	sending sync.Mutex // one call at a time, with what it needs
+	out     sender
+	has     map[string]bool // what the worker was sent, by name
 
 	mu      sync.Mutex
 	waiting map[uint64]*request
@@ -55,8 +52,7 @@ type process struct {
 type request struct {
 	frame   *frame
 	objects []object // that the frame names
-	want    []result
-	size    int // bytes of the results that the worker does not keep
+	size    int      // bytes of the results that the worker does not keep
 	answer  chan answer
 }
 
@@ -66,8 +62,8 @@ type object struct {
 	bytes func() ([]byte, error)
 }
 
+// answer is the results that the worker does not keep, or why there are none.
 type answer struct {
-	*frame
 	data []byte
 	err  error
 }
@@ -95,12 +91,12 @@ func begin(ctx context.Context, name string, cmd *exec.Cmd) (*process, error) {
 			_ = out.Close()                                     // which what it has started may hold open
 		}
 	})
-	go p.serve(in, living{out, p}, cmd.Wait)
+	go p.serve(in, out, cmd.Wait)
 	return p, nil
 }
 
 func newProcess(ctx context.Context, name string) *process {
-	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), queue: make(chan *request), has: map[string]bool{}, waiting: map[uint64]*request{}}
+	p := &process{name: name, silence: silence, ended: make(chan struct{}), ready: make(chan struct{}), has: map[string]bool{}, waiting: map[uint64]*request{}}
 	p.ctx, p.lose = context.WithCancelCause(ctx)
 	p.watchdog = time.AfterFunc(time.Hour, func() { p.lose(fmt.Errorf("it was silent for %v", p.silence)) })
 	p.watchdog.Stop()
@@ -111,8 +107,7 @@ func newProcess(ctx context.Context, name string) *process {
 func (p *process) serve(in io.WriteCloser, out io.Reader, wait func() error) {
 	p.out.to = bufio.NewWriterSize(in, buffer)
 	context.AfterFunc(p.ctx, func() { _ = in.Close() }) // which ends it, wherever it is
-	go p.write()
-	err := p.read(bufio.NewReaderSize(out, buffer))
+	err := p.read(bufio.NewReaderSize(living{out, p}, buffer))
 	if !errors.Is(err, io.EOF) {
 		p.lose(err)
 	}
@@ -139,7 +134,7 @@ type living struct {
 }
 
 func (l living) Read(b []byte) (int, error) {
-	if l.used.Load() {
+	if l.watchdog.Stop() { // it was started by a call
 		l.watchdog.Reset(l.silence)
 	}
 	return l.Reader.Read(b)
@@ -205,18 +200,18 @@ func (p *process) take(f *frame, size uint64, from io.Reader) error {
 	case r == nil:
 		return fmt.Errorf("%w: an answer to call %d, which it does not have", errFrame, f.ID)
 	}
-	if err := f.check(r.want, r.size, size); err != nil {
+	if err := f.check(size, uint64(r.size)); err != nil {
 		return err
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(from, data); err != nil {
 		return err
 	}
-	a := answer{frame: f, data: data}
+	var failed error
 	if f.Error != "" {
-		a.err = fmt.Errorf("%s: %s", p.name, text.Lines(f.Error))
+		failed = fmt.Errorf("%s: %s", p.name, text.Lines(f.Error))
 	}
-	r.answer <- a
+	r.answer <- answer{data, failed}
 	return nil
 }
 
@@ -239,43 +234,35 @@ func (p *process) drop(name string) {
 }
 
 // ask gives the worker a call. It ends with the answer, with the loss of the worker, or with ctx.
-func (p *process) ask(ctx context.Context, asked *request) (a answer, err error) {
-	if p.used.CompareAndSwap(false, true) {
-		p.watchdog.Reset(p.silence)
-	}
+func (p *process) ask(ctx context.Context, asked *request) (data []byte, err error) {
+	p.watchdog.Reset(p.silence)
 	r := *asked // another worker may be asked before this one stops answering
 	r.answer = make(chan answer, 1)
-	for queue := p.queue; ; {
-		select {
-		case queue <- &r:
-			queue = nil
-		case a = <-r.answer:
-			return a, a.err
-		case <-p.ctx.Done():
-			return a, p.lost()
-		case <-ctx.Done():
-			if queue == nil {
-				go p.leave(&r)
-			}
-			return a, ctx.Err()
-		}
+	go p.send(ctx, &r) // which takes long if the worker does not read
+	select {
+	case a := <-r.answer:
+		return a.data, a.err
+	case <-p.ctx.Done():
+		return nil, p.lost()
+	case <-ctx.Done():
+		go p.leave(&r)
+		return nil, ctx.Err()
 	}
 }
 
-// write sends calls, each after what it needs and the worker lacks, until the worker is lost.
-func (p *process) write() {
-	for {
-		select {
-		case r := <-p.queue:
-			frames, err := p.frames(r)
-			if err != nil {
-				r.answer <- answer{err: err}
-			} else if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
-				time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
-			}
-		case <-p.ctx.Done():
-			return
-		}
+// send sends a call after what it needs and the worker lacks, unless ctx is done when its turn comes.
+func (p *process) send(ctx context.Context, r *request) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if err := ctx.Err(); err != nil {
+		r.answer <- answer{err: err}
+		return
+	}
+	frames, err := p.frames(r)
+	if err != nil {
+		r.answer <- answer{err: err}
+	} else if err := p.out.send(frames...); err != nil && !errors.Is(err, os.ErrClosed) {
+		time.AfterFunc(time.Second, func() { p.lose(err) }) // its end says more
 	}
 }
 
@@ -283,7 +270,7 @@ func (p *process) write() {
 func (p *process) leave(r *request) {
 	select {
 	case <-r.answer:
-		for i := range r.want {
+		for _, i := range r.frame.Keep {
 			p.drop(resultName(r.frame.ID, i))
 		}
 	case <-p.ctx.Done():

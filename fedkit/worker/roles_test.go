@@ -95,9 +95,7 @@ func says(t *testing.T, words ...string) {
 func wait(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("in vain waited for:", what)
-		}
+		expect.Must(t, !time.Now().After(end), "in vain waited for: %v", what)
 	}
 }
 
@@ -188,7 +186,7 @@ func faulty(role []string) {
 	})
 	if answered != nil {
 		go func() {
-			_, _ = io.CopyN(outside, fromServer, int64(len("fedkit-worker 6\n")))
+			_, _ = io.CopyN(outside, fromServer, int64(len("fedkit-worker 7\n")))
 			relay(fromServer, outside, answered)
 		}()
 	}

@@ -254,16 +254,8 @@ func (s *server) run(f, answer *frame, things []*thing) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range out {
-		t, dims, err := b.Shape()
-		if err != nil {
-			return err
-		}
-		answer.Results = append(answer.Results, result{Type: t, Dims: dims})
-	}
-	keep(answer.Results, f.Back)
 	for i, b := range out {
-		if answer.Results[i].Kept {
+		if slices.Contains(f.Keep, i) {
 			s.store(resultName(f.ID, i), &thing{buffer: b})
 			continue
 		}

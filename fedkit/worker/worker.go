@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -44,11 +45,11 @@ type Workers struct {
 	calls  atomic.Uint64
 	kept   atomic.Int64 // bytes that workers keep since the last garbage collection
 	values sync.Map     // of *value, by weak.Pointer[tensors.Tensor]
+	trials sync.Map     // of *trial, by program
 
 	mu      sync.Mutex
-	changed *sync.Cond        // what follows, or that a worker was lost
-	self    []*process        // this process, once no other is left
-	trials  map[string]*trial // by program
+	changed *sync.Cond // what follows, or the calls of a worker, or that one was lost
+	self    []*process // this process, once no other is left
 }
 
 // Start starts commands, by the shell, and waits until all are workers: until ctx is done or, if that has no deadline, for two minutes.
@@ -102,7 +103,7 @@ func start(ctx context.Context, commands []*exec.Cmd) (w *Workers, err error) {
 	case commands == nil:
 		return nil, fmt.Errorf("worker: %w", fedkit.Invalid("commands", "none", "at least one, such as ssh gpu2 fedkit-worker"))
 	}
-	w = &Workers{trials: map[string]*trial{}}
+	w = new(Workers)
 	w.changed = sync.NewCond(&w.mu)
 	defer func() {
 		if err != nil {
@@ -225,7 +226,7 @@ func (w *Workers) join() (*process, error) {
 		return nil, err
 	}
 	p := newProcess(context.Background(), "this process")
-	p.used.Store(true) // it need send no heartbeats
+	p.silence = math.MaxInt64 // it is never lost to that
 	go s.beat(w.all[0].hello.Kind)
 	go func() { fromServer.CloseWithError(s.read(bufio.NewReader(toServer))) }()
 	go p.serve(in, out, func() error { return nil })

@@ -71,9 +71,8 @@ func same(t *testing.T, name string, w *worker.Workers, given ...fedkit.Strategy
 		want = must.M1(outcome(given[0], fed, nil))
 		alone.Store(name, want)
 	}
-	if got, err := outcome(given[1], fed, w); err != nil || !bytes.Equal(got, want.([]byte)) {
-		t.Errorf("%s on %d workers: other bytes than without: %v\n%.300s\n%.300s", name, len(w.PIDs()), err, got, want)
-	}
+	got, err := outcome(given[1], fed, w)
+	expect.That(t, err == nil && bytes.Equal(got, want.([]byte)), "%s on %d workers: other bytes than without: %v\n%.300s\n%.300s", name, len(w.PIDs()), err, got, want)
 }
 
 // local starts n workers, which end with the test.
@@ -174,9 +173,8 @@ func TestKilledNotebook(t *testing.T) {
 	}
 	wait(t, "the end of its workers", func() bool { return gone(pids[0]) && gone(pids[1]) })
 	s = every.Strategies()["SCAFFOLD"]
-	if got := must.M1(fedtest.Outcome(s, must.M1(fedkit.Run(t.Context(), twelve(), s, checkpointed(dir, local(t, 2)))))); !bytes.Equal(got, want) {
-		t.Error("it ended with other bytes than a run without workers")
-	}
+	got := must.M1(fedtest.Outcome(s, must.M1(fedkit.Run(t.Context(), twelve(), s, checkpointed(dir, local(t, 2))))))
+	expect.That(t, bytes.Equal(got, want), "it ended with other bytes than a run without workers")
 }
 
 // Close, and the end of the context, end the workers, also if what one has started holds its output open. Runs go on without them, by
@@ -240,9 +238,8 @@ func TestCanceled(t *testing.T) {
 		must.M(syscall.Kill(pid, syscall.SIGCONT))
 		same(t, "FedAvg", w)
 	}
-	if n := len(w.PIDs()); n != 1 {
-		t.Error("it waited until the worker was lost")
-	}
+	n := len(w.PIDs())
+	expect.That(t, n == 1, "it waited until the worker was lost")
 }
 
 // Commands that do not become workers: what the error says besides the command.
@@ -293,9 +290,8 @@ func TestBadInput(t *testing.T) {
 	worker.Restartable(true)
 	none := new(worker.Workers)
 	none.Close()
-	if n := len(none.PIDs()) + none.Concurrency(); n > 0 {
-		t.Error(n)
-	}
+	n := len(none.PIDs()) + none.Concurrency()
+	expect.That(t, n <= 0, "%v", n)
 	for _, w := range []*worker.Workers{none, nil} {
 		expect.Invalid(t, "Options.Workers")(fedkit.Run(t.Context(), twelve(), every.Strategies()["FedAvg"], fedkit.Options{Rounds: 1, Workers: w}))
 	}
@@ -310,9 +306,8 @@ func TestBadInput(t *testing.T) {
 		"gpu2":    {2, `argument "gpu2": must be none`},
 		"--gpu 2": {1, "fedkit-worker: --gpu 2: must be a GPU of CUDA_VISIBLE_DEVICES = 4,6, from 0"},
 	} {
-		if status := worker.Command(strings.Fields(args)); status != want.status {
-			t.Errorf("%s: status %d, want %d", args, status, want.status)
-		}
+		status := worker.Command(strings.Fields(args))
+		expect.That(t, status == want.status, "%s: status %d, want %d", args, status, want.status)
 		says(t, want.words)
 	}
 }
@@ -324,9 +319,8 @@ func TestSurroundings(t *testing.T) {
 	w := start(t, "HOME=/proc TMPDIR=/proc FEDKIT_PROGRAMS=/proc PJRT_PLUGIN_LIBRARY_PATH="+plugin+" "+as()+" 2>/dev/full",
 		"echo a word >&2; head -c 100000 /dev/zero | tr '\\0' x >&2; printf 'no end' >&2; "+as())
 	same(t, "FedAvg", w)
-	if n := len(w.PIDs()); n != 2 {
-		t.Errorf("%d workers are left of 2", n)
-	}
+	n := len(w.PIDs())
+	expect.That(t, n == 2, "%d workers are left of 2", n)
 	w.Close()
 	for _, words := range []string{"a word\n", strings.Repeat("x", 1000), "no end\n"} {
 		says(t, "worker 2, ", as()+": ", words)

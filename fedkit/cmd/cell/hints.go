@@ -298,7 +298,7 @@ func suggested(name, head string, all map[string]string) string {
 }
 
 // memory is the file beside the cell that keeps what earlier cells declared.
-func memory(dir string) string { return filepath.Join(dir, ".fedkit", "variables") }
+func memory(dir string) string { return own(dir, "variables") }
 
 // remember stores the names of the variables of a cell that compiles.
 func remember(dir string) {

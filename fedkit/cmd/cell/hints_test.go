@@ -12,12 +12,14 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
+// root is the folder of fedkit's module.
+var root = must.M1(filepath.Abs("../../.."))
+
 // folder is a cell's folder as GoNB leaves it, with the cell's source.
 func folder(t *testing.T, source string) string {
 	t.Helper()
-	root := expect.Value(filepath.Abs("../../.."))(t)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n", "main.go": source} {
+	for name, text := range map[string]string{"go.work": "go 1.26.5\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n\ngo 1.26.5\n", "main.go": source} {
 		must.M(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
@@ -71,23 +73,17 @@ func TestHints(t *testing.T) {
 				before, _, found = strings.Cut(source[start:], c.at)
 				before = source[:start] + before
 			}
-			if !found {
-				t.Fatal("no", c.at)
-			}
+			expect.Must(t, found, "no %v", c.at)
 			line, column := 1+strings.Count(before, "\n"), len(before)-strings.LastIndex(before, "\n")
 			out := fmt.Sprintf("# gonb_1\n./main.go:%d:%d: wrong; to add it:\n\tgo get x\n\tmore\n", line, column)
 			got := hinted(out, folder(t, source))
 			hint, message := strings.CutPrefix(got, fmt.Sprintf("./main.go:%d:%d: wrong\n\tmore\n", line, column))
-			if !message {
-				t.Errorf("the compiler's message is not what it was: %s", got)
-			}
+			expect.That(t, message, "the compiler's message is not what it was: %s", got)
 			if c.want == nil && hint != "" {
 				t.Errorf("a hint without reason: %s", hint)
 			}
 			for _, part := range c.want {
-				if !strings.Contains(hint, part) {
-					t.Errorf("no %q in %s", part, got)
-				}
+				expect.That(t, strings.Contains(hint, part), "no %q in %s", part, got)
 			}
 		})
 	}
@@ -117,9 +113,8 @@ func TestAdvice(t *testing.T) {
 
 func TestHintsOnce(t *testing.T) {
 	dir := folder(t, imports+"func main() {\nx()\ny()\n}\n")
-	if got := hinted("# gonb_1\n./main.go:3:1: wrong\n./main.go:4:1: wrong\n", dir); strings.Count(got, keep[:20]) != 1 || strings.Count(got, "wrong") != 2 {
-		t.Error(got)
-	}
+	got := hinted("# gonb_1\n./main.go:3:1: wrong\n./main.go:4:1: wrong\n", dir)
+	expect.That(t, strings.Count(got, keep[:20]) == 1 && strings.Count(got, "wrong") == 2, "%v", got)
 }
 
 // Packages that import each other, which the compiler refuses, do not keep the hints from the cell.
@@ -128,9 +123,8 @@ func TestHintsDespiteACircle(t *testing.T) {
 	must.M(os.WriteFile(filepath.Join(mine, "go.mod"), []byte("module example.com/mine\n"), 0o600))
 	must.M(os.WriteFile(filepath.Join(mine, "mine.go"), []byte("package mine\nimport _ \"example.com/mine\"\nfunc Who() {}\n"), 0o600))
 	must.M(os.WriteFile(filepath.Join(dir, "go.work"), []byte("go 1.26\n\nuse (\n\t.\n\t"+modfile.AutoQuote(mine)+"\n)\n"), 0o600))
-	if got := hinted("./main.go:4:6: undefined: mine.Whu\n", dir); !strings.Contains(got, "did you mean Who? package mine has:") {
-		t.Error(got)
-	}
+	got := hinted("./main.go:4:6: undefined: mine.Whu\n", dir)
+	expect.That(t, strings.Contains(got, "did you mean Who? package mine has:"), "%v", got)
 }
 
 func TestHintsKnowEarlierCells(t *testing.T) {
@@ -138,7 +132,6 @@ func TestHintsKnowEarlierCells(t *testing.T) {
 	must.M(os.MkdirAll(filepath.Dir(memory(dir)), 0o700))
 	remember(dir)
 	must.M(os.WriteFile(filepath.Join(dir, "main.go"), []byte(imports+"func main() {\nh.Last()\n}\n"), 0o600))
-	if got := hinted("./main.go:3:1: undefined: h\n", dir); !strings.Contains(got, "h was a variable of an earlier cell, and a cell is a program of its own") {
-		t.Error(got)
-	}
+	got := hinted("./main.go:3:1: undefined: h\n", dir)
+	expect.That(t, strings.Contains(got, "h was a variable of an earlier cell, and a cell is a program of its own"), "%v", got)
 }

@@ -2,7 +2,7 @@
 // GoNB in a cell's folder:
 //
 //   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see wrap), and the
-//     compiler's messages are followed by hints (see hinted); go is left out if it has built a cell with these imports (see built)
+//     compiler's messages are followed by hints (see hinted)
 //   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see wrap)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
@@ -30,15 +30,13 @@ func main() {
 		fail(errors.New("FEDKIT_GO is not set: this program is for the kernel, which sets it to the path of go"))
 	}
 	dir, _ := os.Getwd()
-	if len(args) > 1 && args[0] == "tool-of-cell" {
-		fail(runTool(args[1:]))
-	}
+	c := cell{program, dir, args}
 	switch {
 	case len(args) == 0 || !inCell(dir):
 	case args[0] == "build" && os.Getenv("GOOS") != "js":
-		os.Exit(build(cell{program: program, dir: dir, args: args}))
+		os.Exit(c.build())
 	case args[0] == "test" && len(args) > 1 && args[1] == "-c":
-		out, status := cell{program: program, dir: dir, args: args}.compile("main_test.go", false)
+		out, status := c.compile("main_test.go", false)
 		os.Stdout.WriteString(hinted(string(out), dir))
 		os.Exit(status)
 	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
@@ -67,8 +65,8 @@ type cell struct {
 var noValue = regexp.MustCompile(`\(no value\) used as value`)
 
 // build builds the cell and returns go's exit status. Only the compiler knows whether the call on the last line has a value. If
-// it has none, the cell is built again without showing it, which costs a tenth of a second.
-func build(c cell) int {
+// it has none, the cell is built again without showing it; until then nothing was linked.
+func (c cell) build() int {
 	out, status := c.compile("main.go", true)
 	if status != 0 && noValue.Match(out) {
 		out, status = c.compile("main.go", false)
@@ -84,52 +82,40 @@ func build(c cell) int {
 
 // compile builds the file with what wrap adds. If that fails, the cell is built as it is.
 func (c cell) compile(file string, show bool) ([]byte, int) {
-	overlay, source, err := c.overlay(file, show)
+	overlay, err := c.overlay(file, show)
 	if err != nil {
 		return run(c.program, c.args)
 	}
-	args := append([]string{c.args[0], "-overlay=" + overlay}, c.args[1:]...)
-	imports, plain := importsOf(source)
-	option, err := noting()
-	if !plain || err != nil || c.args[0] != "build" {
-		return run(c.program, args)
-	}
-	state := c.state()
-	if state != "" && c.again(imports, state) {
-		return nil, 0
-	}
-	c.forget()
-	out, status := run(c.program, slices.Insert(args, 1, option))
-	if status == 0 && state != "" {
-		c.note(imports, state)
-	}
-	return out, status
+	return run(c.program, slices.Insert(slices.Clone(c.args), 1, "-overlay="+overlay))
 }
 
-// overlay writes a copy of the file for go's overlay into its own folder, which go ignores, and returns the overlay's
-// description, and the copy.
-func (c cell) overlay(file string, show bool) (list string, wrapped []byte, err error) {
+// overlay writes a copy of the file for go's overlay into its own folder, which go ignores, and returns the overlay's description.
+func (c cell) overlay(file string, show bool) (list string, err error) {
 	// The kernel may be used with another checkout of fedkit.
 	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	path := filepath.Join(c.dir, file)
 	source, err := os.ReadFile(path)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	if wrapped, err = wrap(path, source, show); err != nil {
-		return "", nil, err
+	wrapped, err := wrap(path, source, show)
+	if err != nil {
+		return "", err
 	}
-	copied, list := c.own(file), c.own("overlay.json")
+	copied, list := own(c.dir, file), own(c.dir, "overlay.json")
 	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if err := os.WriteFile(copied, wrapped, 0o600); err != nil {
-		return "", nil, err
+		return "", err
 	}
-	return list, wrapped, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
+	return list, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
 }
+
+// own is a file in a cell's folder that is not GoNB's.
+func own(dir, name string) string { return filepath.Join(dir, ".fedkit", name) }
 
 // run returns what go writes, and its exit status.
 func run(program string, args []string) ([]byte, int) {

@@ -56,17 +56,10 @@ func TestWrapLastLine(t *testing.T) {
 		"fmt.Errorf(\"no %d\", len)": "fedkitguard.Show(fmt.Errorf(\"no %d\", len))",
 	} {
 		source := "package main\n\n" + own + "\nfunc main() {\n" + last + "\n}\n"
-		wrapped, err := wrap("/tmp/main.go", []byte(source), true)
-		if err != nil {
-			t.Errorf("%q: %v", last, err)
-			continue
-		}
-		if got := body(string(wrapped)); got != want {
-			t.Errorf("%q: got %q, expected %q", last, got, want)
-		}
-		if strings.Count(string(wrapped), "\n") != strings.Count(source, "\n") {
-			t.Errorf("%q: a line was added or removed", last)
-		}
+		wrapped := expect.Value(wrap("/tmp/main.go", []byte(source), true))(t)
+		got := body(string(wrapped))
+		expect.That(t, got == want, "%q: got %q, expected %q", last, got, want)
+		expect.That(t, strings.Count(string(wrapped), "\n") == strings.Count(source, "\n"), "%q: a line was added or removed", last)
 	}
 }
 
@@ -80,14 +73,12 @@ func TestWrapPicksShow(t *testing.T) {
 		"fedkit.example/fedkit/strategy":   "fedkitshow",
 		"fedkit.example/notebooks/studies": "fedkitshow",
 	} {
-		wrapped, err := wrap("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+path+"\"\n)\n\nfunc main() {\nx.Y\n}\n"), true)
-		expect.OK(t, err)
+		wrapped := expect.Value(wrap("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+path+"\"\n)\n\nfunc main() {\nx.Y\n}\n"), true))(t)
 		if !strings.Contains(string(wrapped), want+".Show(") || strings.Contains(string(wrapped), draws) != (want == "fedkitshow") {
 			t.Errorf("%s: expected %s.Show in %s", path, want, wrapped)
 		}
-		if links := want == "fedkitshow" || strings.HasSuffix(path, "/table"); strings.Contains(string(wrapped), sends) != links {
-			t.Errorf("%s: links the kernel: %v, want %v", path, !links, links)
-		}
+		links := want == "fedkitshow" || strings.HasSuffix(path, "/table")
+		expect.That(t, strings.Contains(string(wrapped), sends) == links, "%s: links the kernel: %v, want %v", path, !links, links)
 	}
 }
 
@@ -107,25 +98,19 @@ func TestWrapKeepsPlaces(t *testing.T) {
 	}
 	got := strings.Join(places(string(wrapped)), " ")
 	for _, want := range places(source) {
-		if !strings.Contains(got, want) {
-			t.Errorf("no declaration ends at %s any more: %s", want, got)
-		}
+		expect.That(t, strings.Contains(got, want), "no declaration ends at %s any more: %s", want, got)
 	}
-	if i, j := strings.Index(string(wrapped), "must.M = "), strings.Index(string(wrapped), "var x"); i < 0 || i > j {
-		t.Errorf("must.M is not replaced before other variables: %s", wrapped)
-	}
+	i, j := strings.Index(string(wrapped), "must.M = "), strings.Index(string(wrapped), "var x")
+	expect.That(t, i >= 0 && i <= j, "must.M is not replaced before other variables: %s", wrapped)
 }
 
 // A program that is started again as a worker does nothing before that.
 func TestWrapLetsWorkersWork(t *testing.T) {
 	wrapped, err := wrap("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+commands+"\"\n)\n\nvar f = g()\n\nfunc main() {}\n"), true)
-	if want := "; var _ = x.Main(); var _ = fedkitguard.Begin()\n"; err != nil || !strings.Contains(string(wrapped), want) {
-		t.Errorf("%v, no %q in %s", err, want, wrapped)
-	}
+	want := "; var _ = x.Main(); var _ = fedkitguard.Begin()\n"
+	expect.That(t, err == nil && strings.Contains(string(wrapped), want), "%v, no %q in %s", err, want, wrapped)
 }
 
 func TestWrapRefusesWhatIsNoGo(t *testing.T) {
-	if _, err := wrap("/tmp/main.go", []byte("package main\n\nfunc main() {"), true); err == nil {
-		t.Error("no error")
-	}
+	expect.Error(t)(wrap("/tmp/main.go", []byte("package main\n\nfunc main() {"), true))
 }

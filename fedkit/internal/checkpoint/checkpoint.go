@@ -65,15 +65,11 @@ func encode(f io.Writer, run *history.History, snap *snapshot) error {
 	w := io.MultiWriter(b, sum)
 	start := binary.LittleEndian.AppendUint32([]byte(magic), format)
 	start = binary.LittleEndian.AppendUint32(start, uint32(len(head)))
-	if _, err := w.Write(append(start, head...)); err != nil {
-		return err
-	}
+	_, _ = w.Write(append(start, head...)) // Flush returns the error of any write
 	if err := snap.states.Encode(w); err != nil {
 		return err
 	}
-	if _, err := b.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32())); err != nil {
-		return err
-	}
+	_, _ = b.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
 	return b.Flush()
 }
 

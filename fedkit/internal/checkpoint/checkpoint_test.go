@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,9 +25,7 @@ type state struct {
 func FuzzCheckpoint(f *testing.F) {
 	h, states := &history.History{Name: "a run", Clients: 2}, States{&state{X: rows.Zeros(1, 2), Groups: map[string][]int{"a": {1}}}}
 	var b bytes.Buffer
-	if err := encode(&b, h, &snapshot{states: states}); err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, encode(&b, h, &snapshot{states: states}))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if n := len(b) - 4; n >= 0 {
@@ -47,9 +44,7 @@ func TestOtherState(t *testing.T) {
 	var b bytes.Buffer
 	expect.OK(t, encode(&b, &history.History{}, &snapshot{states: States{was}}))
 	c, _ := expect.Values(parse(b.Bytes()))(t)
-	if err := c.fits(&history.History{}, States{is}); err == nil || !strings.Contains(err.Error(), "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing")(c.fits(&history.History{}, States{is}))
 }
 
 func TestDue(t *testing.T) {
@@ -62,16 +57,13 @@ func TestDue(t *testing.T) {
 		}
 		return rounds
 	}
-	if got := due(); !slices.Equal(got, []int{4, 8}) {
-		t.Errorf("every fourth round: after rounds %v", got)
-	}
+	got := due()
+	expect.That(t, slices.Equal(got, []int{4, 8}), "every fourth round: after rounds %v", got)
 	f.config, f.at = Config{After: time.Minute}, time.Now()
-	if got := due(); got != nil {
-		t.Errorf("after a minute: after rounds %v at once", got)
-	}
-	if f.at = time.Now().Add(-time.Hour); len(due()) != 8 {
-		t.Error("none after an hour")
-	}
+	got = due()
+	expect.That(t, got == nil, "after a minute: after rounds %v at once", got)
+	f.at = time.Now().Add(-time.Hour)
+	expect.That(t, len(due()) == 8, "none after an hour")
 }
 
 // Where the file system refuses locks, a complete run is over, and any other one counts as running.
@@ -83,8 +75,7 @@ func TestProgressWithoutLocks(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "run.jsonl")
 		h := &history.History{Rounds: []history.Record{{Round: 1}}, Stopped: running}
 		expect.OK(t, h.Save(path))
-		if s, err := ReadProgress(path); err != nil || s.Running != running || s.History == nil || len(s.History.Rounds) != 1 {
-			t.Errorf("%v: %+v, %v", running, s, err)
-		}
+		s, err := ReadProgress(path)
+		expect.That(t, err == nil && s.Running == running && s.History != nil && len(s.History.Rounds) == 1, "%v: %+v, %v", running, s, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
 )
@@ -31,6 +32,7 @@ type Files struct {
 	states  States
 	history *lines.File // of Options.History
 	begun   bool        // the history file has this run's heading
+	written int         // rounds in the history file
 	log     *lines.File // the rounds of Options.Checkpoint
 	last    *snapshot   // of the last round
 	saved   int         // the round of the last checkpoint
@@ -61,9 +63,8 @@ func Open(c Config, h *history.History, states States) (f *Files, err error) {
 		return f, err
 	}
 	finishRotation(path)
-	trial, err := os.Create(path + newSuffix)
-	if err == nil {
-		err = errors.Join(trial.Close(), os.Remove(path+newSuffix))
+	if err = os.WriteFile(path+newSuffix, nil, 0o666); err == nil {
+		err = os.Remove(path + newSuffix)
 	}
 	if err != nil {
 		return f, lines.CannotWrite("Options.Checkpoint", path, err)
@@ -179,7 +180,7 @@ func (f *Files) begin(round int, size int64, sum lines.Sum) error {
 func (f *Files) Add(r *history.Record) error {
 	if f.history != nil {
 		if err := f.stream(); err != nil {
-			return fmt.Errorf("history: %w", err)
+			return fault.Within("history", err)
 		}
 	}
 	if f.log == nil {
@@ -195,24 +196,19 @@ func (f *Files) Add(r *history.Record) error {
 	if err == nil && f.pending && time.Now().After(f.rest) {
 		err = f.save()
 	}
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	return nil
+	return fault.Within("checkpoint", err)
 }
 
 // stream writes the rounds that the history file lacks.
 func (f *Files) stream() error {
-	from := len(f.h.Rounds) - 1
 	if !f.begun {
-		from = 0
 		if err := restart(f.history, f.h); err != nil {
 			return err
 		}
 		f.begun = true
 	}
-	for i := max(from, 0); i < len(f.h.Rounds); i++ {
-		if err := f.history.Append(history.RecordLine(&f.h.Rounds[i])); err != nil {
+	for ; f.written < len(f.h.Rounds); f.written++ {
+		if err := f.history.Append(history.RecordLine(&f.h.Rounds[f.written])); err != nil {
 			return err
 		}
 	}
@@ -234,26 +230,19 @@ func (f *Files) due(round int) bool {
 
 // Finish writes what is missing when the run is over: the last round's checkpoint, and the end of a history unless the run
 // failed.
-func (f *Files) Finish(failed error) error {
-	var errs []error
+func (f *Files) Finish(failed error) (err error) {
 	if f.last != nil && f.last.round > f.saved {
-		if err := f.save(); err != nil {
-			errs = append(errs, fmt.Errorf("checkpoint: %w", err))
-		}
+		err = fault.Within("checkpoint", f.save())
 	}
 	if f.history != nil && failed == nil {
-		if err := f.end(); err != nil {
-			errs = append(errs, fmt.Errorf("history: %w", err))
-		}
+		err = errors.Join(err, fault.Within("history", f.end()))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (f *Files) end() error {
-	if !f.begun {
-		if err := f.stream(); err != nil {
-			return err
-		}
+	if err := f.stream(); err != nil {
+		return err
 	}
 	if err := f.history.Append(history.EndLine(f.h)); err != nil {
 		return err

@@ -31,8 +31,8 @@ func flatten(path string, t reflect.Type, types map[string]string) {
 		types[path] = typeOf(t, nil)
 		return
 	}
-	for i := range t.NumField() {
-		flatten(path+"."+t.Field(i).Name, t.Field(i).Type, types)
+	for f := range t.Fields() {
+		flatten(path+"."+f.Name, f.Type, types)
 	}
 }
 
@@ -60,8 +60,8 @@ func typeOf(t reflect.Type, above []reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct:
 		var fields []string
-		for i := range t.NumField() {
-			fields = append(fields, t.Field(i).Name+" "+typeOf(t.Field(i).Type, above))
+		for f := range t.Fields() {
+			fields = append(fields, f.Name+" "+typeOf(f.Type, above))
 		}
 		return "{" + strings.Join(fields, ", ") + "}"
 	case reflect.Pointer:

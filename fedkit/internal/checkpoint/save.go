@@ -41,15 +41,13 @@ func (f *Files) save() (err error) {
 	path, begin := f.config.Checkpoint, time.Now()
 	f.saved, f.at, f.pending = f.last.round, begin, false
 	defer func() {
-		if p := recover(); p != nil { // in a method of a State
-			err = fmt.Errorf("panic: %w", fault.Panicked(p))
-		}
 		if err != nil {
 			_ = os.Remove(path + newSuffix) // of no use
 			err = fmt.Errorf("checkpoint %s of round %d: %w", path, f.last.round, err)
 		}
 		f.rest = time.Now().Add(idleFactor * time.Since(begin))
 	}()
+	defer fault.Recovered("", &err) // in a method of a State
 	if err := errors.Join(held(path), f.log.Sync()); err != nil {
 		return err
 	}

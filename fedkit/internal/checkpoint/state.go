@@ -157,11 +157,7 @@ func (s States) Encode(w io.Writer) error {
 
 // decode sets the States to what Encode wrote.
 func (s States) decode(b []byte) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // gob decodes untrusted bytes
-			err = fmt.Errorf("the strategy's State: %v", p)
-		}
-	}()
+	defer fault.Recovered("the strategy's State", &err) // gob decodes untrusted bytes
 	d := gob.NewDecoder(bytes.NewReader(b))
 	for _, state := range s {
 		reflect.ValueOf(state).Elem().SetZero() // gob omits zero values

@@ -17,9 +17,8 @@ import (
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 func TestMemoryOfThisMachine(t *testing.T) {
-	if free := Available(); !(free > 1<<20) || free > room.Unknown {
-		t.Errorf("%v bytes are free", free)
-	}
+	free := Available()
+	expect.That(t, free > 1<<20 && free <= room.Unknown, "%v bytes are free", free)
 }
 
 // What the device frees may stay with this process for the next program. Settle returns it to the system.
@@ -40,7 +39,6 @@ func TestSettleReturnsWhatTheDeviceFreed(t *testing.T) {
 	xla.Free(expect.Value(large.Call(float32(1)))(t)...)
 	kept := resident()
 	Settle()
-	if after := resident(); after-before > mb/2 {
-		t.Errorf("%.0f MB, then %.0f, and %.0f after Settle", before, kept, after)
-	}
+	after := resident()
+	expect.That(t, after-before <= mb/2, "%.0f MB, then %.0f, and %.0f after Settle", before, kept, after)
 }

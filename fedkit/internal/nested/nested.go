@@ -2,6 +2,7 @@
 package nested
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -183,21 +184,19 @@ func Is[S any](t reflect.Type) bool {
 
 // CheckStates refuses a strategy if a checkpoint would lose part of its State, or of those it wraps.
 func CheckStates[S any](all []S) error {
-	err := config.Walk(all[0], func(path string, part any) error {
+	wrapped := func(path string, part any) error {
 		if Is[S](reflect.TypeOf(part)) && path != "" && !IsOneOf(all, part) {
 			return fault.Invalid(path, fmt.Sprintf("%T", part), "returned by a method Unwrap() fedkit.Strategy, so that "+saved)
 		}
 		return nil
-	})
-	if err != nil {
-		return err
 	}
-	return config.Walk(all[0], func(path string, part any) error {
+	state := func(path string, part any) error {
 		if s, ok := part.(S); ok {
 			return fault.Within(path, checkState(s))
 		}
 		return nil
-	})
+	}
+	return cmp.Or(config.Walk(all[0], wrapped), config.Walk(all[0], state))
 }
 
 // saved ends the errors about States.

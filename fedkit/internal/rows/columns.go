@@ -3,9 +3,7 @@ package rows
 import (
 	"fmt"
 
-	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/memory"
-	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
@@ -60,15 +58,8 @@ func (m *Matrix) Columns(from, to int) *Matrix {
 	if from < 0 || from >= to || to > m.Cols() {
 		return m.refuse("Matrix.Columns: %d to %d of a matrix [%d, %d]", from, to, m.Rows(), m.Cols())
 	}
-	return m.Apply(columnRanges.Get([2]int{from, to}, func() *xla.Program {
-		return NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
-			return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(from, to))
-		}).RowWise()
-	}))
+	return m.Apply(columns.Of([2]int{from, to}))
 }
-
-// columnRanges is an LRU cache of programs by range, larger than the number of a model's layers.
-var columnRanges = lru.New[[2]int, *xla.Program](512)
 
 // JoinColumns puts matrices side by side: [n, Σd]. Those with a single row repeat it.
 func JoinColumns(ms ...*Matrix) *Matrix {
@@ -106,6 +97,9 @@ func (m *Matrix) Inner(b *Matrix) (*mat.Dense, error) {
 }
 
 var (
+	columns = NewPrograms("columns", func(of [2]int, a []*graph.Node) *graph.Node {
+		return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(of[0], of[1]))
+	}).RowWise()
 	mulRows = NewProgram("mul", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) }).RowWise()
 	not     = NewProgram("not", func(a []*graph.Node) *graph.Node { return graph.OneMinus(a[0]) }).RowWise()
 	blend   = NewProgram("blend", func(a []*graph.Node) *graph.Node {

@@ -30,46 +30,17 @@ func TestColumns(t *testing.T) {
 		"Zeros":            {Zeros(2, 2), [][]float64{{0, 0}, {0, 0}}},
 		"ScaleRows":        {a.ScaleRows([]float64{2, -1}), [][]float64{{2, 4, 6}, {-4, -5, -6}}},
 	} {
-		if err := c.got.Err(); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if got := rowsOf(t, c.got); !equalRows(got, c.want, 0) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		expect.Must(t, c.got.Err() == nil, "%s: %v", name, c.got.Err())
+		got := rowsOf(t, c.got)
+		expect.That(t, equalRows(got, c.want, 0), "%s: %v, want %v", name, got, c.want)
 	}
 	nan := NewMatrix([]float32{float32(math.NaN()), 2, 3}, 1, 3)
-	if got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3))); !equalRows(got, [][]float64{{10, 20, 3}}, 0) {
-		t.Errorf("what the mask leaves out of a blend shows: %v", got)
-	}
+	got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3)))
+	expect.That(t, equalRows(got, [][]float64{{10, 20, 3}}, 0), "what the mask leaves out of a blend shows: %v", got)
 	inner, err := a.Inner(b)
-	if err != nil || !mat.Equal(inner, mat.NewDense(2, 1, []float64{140, 320})) {
-		t.Errorf("inner products %v, %v", inner, err)
-	}
+	expect.That(t, err == nil && mat.Equal(inner, mat.NewDense(2, 1, []float64{140, 320})), "inner products %v, %v", inner, err)
 }
 
 func equalRows(a, b [][]float64, tolerance float64) bool {
 	return slices.EqualFunc(a, b, func(a, b []float64) bool { return floats.EqualApprox(a, b, tolerance) })
-}
-
-func TestColumnsThatDoNotFit(t *testing.T) {
-	a, b := Zeros(2, 3), Zeros(3, 3)
-	for want, m := range map[string]*Matrix{
-		"Matrix.Mul: [2, 3] and [3, 3] do not fit":            a.Mul(b),
-		"Matrix.Blend: [1, 3] and [1, 4] do not fit":          Zeros(1, 3).Blend(a, Zeros(1, 4)),
-		"Matrix.Repeat: a matrix [2, 3], 4 times":             a.Repeat(4),
-		"Matrix.Columns: 2 to 4 of a matrix [2, 3]":           a.Columns(2, 4),
-		"JoinColumns: 2 rows beside 3":                        JoinColumns(a, b),
-		"Matrix.ScaleRows: 3 numbers for 2 rows":              a.ScaleRows(make([]float64, 3)),
-		"Zeros: [0, 3] is no shape of a matrix":               Zeros(0, 3),
-		"the matrix is nil":                                   a.Blend(nil, a),
-		"JoinColumns: nothing to join":                        JoinColumns(),
-		"Matrix.Columns: 2 to 2 of a matrix [2, 3]":           a.Columns(2, 2),
-		"Matrix.Repeat: a matrix [1, 3], 0 times: want one r": Zeros(1, 3).Repeat(0),
-	} {
-		expect.Error(t, want)(m.Err())
-	}
-	if _, err := a.Inner(Zeros(1, 4)); err == nil {
-		t.Error("inner products of rows of different lengths")
-	}
 }

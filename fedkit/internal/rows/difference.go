@@ -28,7 +28,11 @@ func Less(m, start *Matrix) *Matrix {
 		return bad
 	}
 	subtract := sync.OnceValues(func() (*tensors.Tensor, error) { return m.Sub(start).paddedTensor() })
-	return &Matrix{rows: m.rows, cols: m.cols, difference: &difference{m, start, subtract}}
+	less := &Matrix{rows: m.rows, cols: m.cols, difference: &difference{m, start, subtract}}
+	if start.rows == 1 {
+		less.padded = m.padded
+	}
+	return less
 }
 
 // mix sums the contributions of the pieces; nil if the pieces are joined already.

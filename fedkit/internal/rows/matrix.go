@@ -2,6 +2,7 @@
 package rows
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -24,18 +25,16 @@ import (
 // strategy that made the mistake.
 type Matrix struct {
 	rows, cols int
-	t          *tensors.Tensor // may have padding: see capacity
+	padded     int             // rows on the device, padding included; 0 if there is none
+	t          *tensors.Tensor // may have padding
 	pieces     *pieces         // instead of t
 	difference *difference     // instead of t
 	taken      *taken          // instead of t
 	err        error
 }
 
-// Tensor returns the matrix as one tensor.
-func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
-
-// tensor returns the matrix as one tensor, without padding.
-func (m *Matrix) tensor() (*tensors.Tensor, error) {
+// Tensor returns the matrix as one tensor, without padding.
+func Tensor(m *Matrix) (*tensors.Tensor, error) {
 	t, err := m.paddedTensor()
 	if err != nil || t.Shape().Dimensions[0] == m.rows {
 		return t, err
@@ -86,24 +85,17 @@ func (m *Matrix) refuse(format string, a ...any) *Matrix {
 
 func fromTensor(t *tensors.Tensor) *Matrix {
 	dims := t.Shape().Dimensions
-	return &Matrix{rows: dims[0], cols: dims[1], t: t}
+	return &Matrix{rows: dims[0], cols: dims[1], padded: dims[0], t: t}
 }
 
 // Rows returns n, 0 for a matrix that failed.
-func (m *Matrix) Rows() int {
-	if m == nil {
-		return 0
-	}
-	return m.rows
-}
+func (m *Matrix) Rows() int { return cmp.Or(m, none).rows }
 
 // Cols returns d, 0 for a matrix that failed.
-func (m *Matrix) Cols() int {
-	if m == nil {
-		return 0
-	}
-	return m.cols
-}
+func (m *Matrix) Cols() int { return cmp.Or(m, none).cols }
+
+// none stands for a matrix that is nil.
+var none = new(Matrix)
 
 // Err returns the error of the operations that led to m, or nil.
 func (m *Matrix) Err() error {
@@ -174,7 +166,7 @@ func forProgram(args []any) error {
 		case nil:
 			return fault.Located(fmt.Errorf("%w: argument %d is nil", fault.ErrInvalid, i))
 		case *Matrix:
-			t, err := a.tensor()
+			t, err := Tensor(a)
 			if err != nil {
 				return err
 			}
@@ -421,8 +413,7 @@ func (m *Matrix) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := binary.LittleEndian.AppendUint64(nil, uint64(m.rows))
-	b = binary.LittleEndian.AppendUint64(b, uint64(m.cols))
+	b := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(m.rows)), uint64(m.cols))
 	return binary.Append(b, binary.LittleEndian, v)
 }
 

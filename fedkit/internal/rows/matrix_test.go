@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -50,9 +48,7 @@ func TestMatrix(t *testing.T) {
 		},
 		func() *Matrix {
 			m := Less(FromPieces(two(10, 20), []int{2, 0, 1}, 0), row(10, 20))
-			if m.difference == nil {
-				t.Error("it is subtracted at once")
-			}
+			expect.That(t, m.difference != nil, "it is subtracted at once")
 			return m
 		},
 	} {
@@ -88,9 +84,8 @@ func TestMeanOfMany(t *testing.T) {
 		many, place = append(many, away{v[0]}, away{v[1]}), append(place, 4*i+2, 4*i, 4*i+1)
 	}
 	for _, m := range []*Matrix{FromRows(rows), FromPieces(many, place, 0)} {
-		if got := rowsOf(t, m.Mean(nil)); !equalRows(got, [][]float64{{3, 4}}, 1e-4) {
-			t.Errorf("the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
-		}
+		got := rowsOf(t, m.Mean(nil))
+		expect.That(t, equalRows(got, [][]float64{{3, 4}}, 1e-4), "the mean of %d rows is %v, want [[3 4]]", m.Rows(), got)
 	}
 }
 
@@ -100,17 +95,15 @@ func TestPointsOfManyColumns(t *testing.T) {
 	values := make([]float32, 2*d)
 	values[0], values[d-1], values[d], values[2*d-1] = 3, 4, 3, -4
 	points := expect.Value(NewMatrix(values, 2, d).Points())(t)
-	if got := points.Distances().At(0, 1); got != 8 {
-		t.Errorf("distance %v, want 8", got)
-	}
+	got := points.Distances().At(0, 1)
+	expect.That(t, got == 8, "distance %v, want 8", got)
 }
 
 func testMatrix(t *testing.T, fresh func() *Matrix) {
 	points := expect.Value(fresh().Points())(t)
 	for at, want := range map[[2]int]float64{{0, 0}: 5, {0, 1}: 11, {1, 2}: 39, {2, 2}: 61} {
-		if got := points.Gram().At(at[0], at[1]); got != want {
-			t.Errorf("Points: the inner product of rows %v is %v, want %v", at, got, want)
-		}
+		got := points.Gram().At(at[0], at[1])
+		expect.That(t, got == want, "Points: the inner product of rows %v is %v, want %v", at, got, want)
 	}
 	m := fresh()
 	one := row(10, 20)
@@ -133,81 +126,68 @@ func testMatrix(t *testing.T, fresh func() *Matrix) {
 		{"Center", m.Center(), [][]float64{{-2, -2}, {0, 0}, {2, 2}}},
 		{"StackRows", StackRows(one, m), [][]float64{{10, 20}, {1, 2}, {3, 4}, {5, 6}}},
 	} {
-		if err := c.got.Err(); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if got := rowsOf(t, c.got); !equalRows(got, c.want, 1e-6) {
-			t.Fatalf("%s: %v, want %v", c.name, got, c.want)
-		}
+		expect.Must(t, c.got.Err() == nil, "%s: %v", c.name, c.got.Err())
+		got := rowsOf(t, c.got)
+		expect.Must(t, equalRows(got, c.want, 1e-6), "%s: %v, want %v", c.name, got, c.want)
 	}
 	norms, err := m.Norms()
-	if err != nil || math.Abs(norms[2]-math.Sqrt(61)) > 1e-6 {
-		t.Errorf("Norms: %v, %v", norms, err)
-	}
+	expect.That(t, err == nil && math.Abs(norms[2]-math.Sqrt(61)) <= 1e-6, "Norms: %v, %v", norms, err)
 	gram, err := m.Gram()
-	if err != nil || gram.At(0, 2) != 17 || gram.At(1, 1) != 25 {
-		t.Errorf("Gram: %v, %v", gram, err)
-	}
+	expect.That(t, err == nil && gram.At(0, 2) == 17 && gram.At(1, 1) == 25, "Gram: %v, %v", gram, err)
 }
 
 func TestPutIsExact(t *testing.T) {
 	// A row is replaced, not corrected: large old values must leave nothing behind.
 	m := NewMatrix([]float32{1e30, -1e30, 3, 4}, 2, 2).Put([]int{0}, NewMatrix([]float32{1, 2}, 1, 2))
-	if got := rowsOf(t, m); got[0][0] != 1 || got[0][1] != 2 || got[1][0] != 3 {
-		t.Errorf("%v, want [[1 2] [3 4]]", got)
-	}
+	got := rowsOf(t, m)
+	expect.That(t, got[0][0] == 1 && got[0][1] == 2 && got[1][0] == 3, "%v, want [[1 2] [3 4]]", got)
 }
 
 func TestMatrixErrorsStay(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
 	var none *Matrix
-	if none.Rows() != 0 || none.Cols() != 0 {
-		t.Error("a nil matrix has rows or columns")
-	}
+	expect.That(t, none.Rows() == 0 && none.Cols() == 0, "a nil matrix has rows or columns")
 	for want, of := range map[string]*Matrix{"a matrix [2, 2]": m, "a matrix that failed: invalid: the matrix is nil": none, "a matrix that failed: invalid: Matrix.Take: row 7 ": m.Take(7)} {
-		if got := of.String(); !strings.HasPrefix(got, want) {
-			t.Errorf("%s, want %s", got, want)
-		}
+		got := of.String()
+		expect.That(t, strings.HasPrefix(got, want), "%s, want %s", got, want)
 	}
-	for name, got := range map[string]*Matrix{
-		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),
-		"shapes":       m.Add(NewMatrix([]float32{1, 2, 3}, 1, 3)),
-		"rows":         m.Take(2),
-		"no rows":      m.Take(),
-		"put":          m.Put([]int{0}, m),
-		"put twice":    m.Put([]int{0, 0}, m),
-		"weights":      m.Mean([]float64{1}),
-		"zero weights": m.Mean([]float64{0, 0}),
-		"NaN weights":  m.Mean([]float64{math.NaN(), 1}),
-		"mix":          m.Mix([][]float64{{1}}),
-		"nil":          m.Add(none),
-		"later":        m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
-		"stack":        StackRows(m, m.Take(9)),
-	} {
-		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) {
-			t.Errorf("%s: error %v, want %v", name, err, fault.ErrInvalid)
-		}
-		if _, err := got.Gram(); err == nil {
-			t.Errorf("%s: Gram of a failed matrix gives no error", name)
-		}
-	}
-}
-
-// A program must return a matrix of float32; otherwise an error names it.
-func TestProgramsThatReturnNoMatrix(t *testing.T) {
-	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
+	a, b := Zeros(2, 3), Zeros(3, 3)
 	for want, got := range map[string]*Matrix{
+		"NewMatrix: 3 values do not fill a matrix [2, 2]":     NewMatrix([]float32{1, 2, 3}, 2, 2),
+		"Matrix.Add: [2, 2] and [1, 3] do not fit":            m.Add(NewMatrix([]float32{1, 2, 3}, 1, 3)),
+		"Matrix.Take: row 2 of a matrix [2, 2]":               m.Take(2),
+		"Matrix.Take: no rows named":                          m.Take(),
+		"Matrix.Put: [2, 2] does not fill 1 rows of 2":        m.Put([]int{0}, m),
+		"Matrix.Put: row 0 is named twice":                    m.Put([]int{0, 0}, m),
+		"Matrix.Mean: 1 weights for 2 rows":                   m.Mean([]float64{1}),
+		"Matrix.Mean: the weights sum to 0":                   m.Mean([]float64{0, 0}),
+		"Matrix.Mean: the weights sum to NaN":                 m.Mean([]float64{math.NaN(), 1}),
+		"Matrix.Mix: row 0 has 1 weights for a matrix [2, 2]": m.Mix([][]float64{{1}}),
+		"the matrix is nil":                                   m.Add(none),
+		"Matrix.Take: row 7 of a matrix [2, 2]":               m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
+		"Matrix.Take: row 9 of a matrix [2, 2]":               StackRows(m, m.Take(9)),
+		"Matrix.Mul: [2, 3] and [3, 3] do not fit":            a.Mul(b),
+		"Matrix.Blend: [1, 3] and [1, 4] do not fit":          Zeros(1, 3).Blend(a, Zeros(1, 4)),
+		"Matrix.Repeat: a matrix [2, 3], 4 times":             a.Repeat(4),
+		"Matrix.Columns: 2 to 4 of a matrix [2, 3]":           a.Columns(2, 4),
+		"JoinColumns: 2 rows beside 3":                        JoinColumns(a, b),
+		"Matrix.ScaleRows: 3 numbers for 2 rows":              a.ScaleRows(make([]float64, 3)),
+		"Zeros: [0, 3] is no shape of a matrix":               Zeros(0, 3),
+		"invalid: the matrix is nil":                          a.Blend(nil, a),
+		"JoinColumns: nothing to join":                        JoinColumns(),
+		"Matrix.Columns: 2 to 2 of a matrix [2, 3]":           a.Columns(2, 2),
+		"Matrix.Repeat: a matrix [1, 3], 0 times: want one r": Zeros(1, 3).Repeat(0),
+		// A program must return a matrix of float32.
 		`invalid: program "sum" returned (Float32): want (Float32)[n, d]`:       m.Apply(NewProgram("sum", func(a []*graph.Node) *graph.Node { return graph.ReduceAllSum(a[0]) })),
 		`invalid: program "row" returned (Float32)[2]: want (Float32)[n, d]`:    m.Apply(NewProgram("row", func(a []*graph.Node) *graph.Node { return graph.ReduceSum(a[0], 0) })),
 		`invalid: program "whole" returned (Int32)[2, 2]: want (Float32)[n, d]`: m.Apply(NewProgram("whole", func(a []*graph.Node) *graph.Node { return graph.ConvertDType(a[0], dtypes.Int32) })),
 		"invalid: Matrix.Apply: the program is nil":                             m.Apply(nil),
 		"invalid: argument 2 is nil":                                            m.Apply(addRows, m, nil),
 	} {
-		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Invalid(t, want)(got.Err())
+		expect.Error(t)(got.Gram())
 	}
+	expect.Error(t, "must be [k, 3]")(a.Inner(Zeros(1, 4)))
 }
 
 func TestMatrixBinary(t *testing.T) {
@@ -215,23 +195,17 @@ func TestMatrixBinary(t *testing.T) {
 	b := expect.Value(m.MarshalBinary())(t)
 	var back Matrix
 	expect.OK(t, back.UnmarshalBinary(b))
-	if want, got := rowsOf(t, m), rowsOf(t, &back); !reflect.DeepEqual(got, want) {
-		t.Fatalf("%v, want %v", got, want)
-	}
+	want, got := rowsOf(t, m), rowsOf(t, &back)
+	expect.Must(t, reflect.DeepEqual(got, want), "%v, want %v", got, want)
 }
 
 func FuzzMatrixUnmarshal(f *testing.F) {
-	b, err := NewMatrix([]float32{1, -2, 0.1, 4}, 2, 2).MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := expect.Value(NewMatrix([]float32{1, -2, 0.1, 4}, 2, 2).MarshalBinary())(f)
 	f.Add(b)
 	f.Add(b[:10])
 	f.Add(append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, b[8:]...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Matrix
-		if m.UnmarshalBinary(b) == nil && m.Rows()*m.Cols()*4+16 != len(b) {
-			t.Errorf("%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
-		}
+		expect.That(t, m.UnmarshalBinary(b) != nil || m.Rows()*m.Cols()*4+16 == len(b), "%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
 	})
 }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,19 +15,7 @@ import (
 // nothing. Row-wise programs run on all of them, so that they are compiled once; any other program gets only the matrix's own.
 
 // capacity returns the number of rows on the device, padding included.
-func (m *Matrix) capacity() int {
-	switch {
-	case m.Err() != nil:
-		return m.Rows()
-	case m.pieces != nil:
-		return m.pieces.capacity
-	case m.difference != nil && m.difference.start.rows == 1:
-		return m.difference.models.capacity()
-	case m.difference != nil, m.taken != nil:
-		return m.rows
-	}
-	return m.t.Shape().Dimensions[0]
-}
+func (m *Matrix) capacity() int { return max(m.Rows(), cmp.Or(m, none).padded) }
 
 // paddedTensor returns the matrix as one tensor, with its padding.
 func (m *Matrix) paddedTensor() (*tensors.Tensor, error) {
@@ -65,14 +54,14 @@ func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
 	if m.Err() == nil && m.rows == n && n < most {
 		switch {
 		case m.taken.byClient():
-			return m.taken.padTo(most).tensor()
+			return Tensor(m.taken.padTo(most))
 		case m.capacity() == most:
 			return m.paddedTensor()
 		case n > 1:
-			return (&taken{from: m, rows: engine.Sequence(n)}).padTo(most).tensor()
+			return Tensor((&taken{from: m, rows: engine.Sequence(n)}).padTo(most))
 		}
 	}
-	return m.tensor()
+	return Tensor(m)
 }
 
 // align makes the arguments of a row-wise program, in place, those for all rows on the device, and returns how many of the rows that it
@@ -83,18 +72,20 @@ func align(p *xla.Program, args []any) (rows, capacity int) {
 			rows, capacity = m.rows, m.capacity()
 		}
 	}
+	if rows == 0 {
+		return 0, 0
+	}
 	for _, a := range args {
-		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.capacity() == capacity || m.taken != nil)) && !(m.Rows() == 1 && m.capacity() == 1) {
+		if m, is := a.(*Matrix); is && !(m.Rows() == rows && (m.capacity() == capacity || m.taken != nil)) && m.capacity() != 1 {
 			return 0, 0
 		}
 	}
 	for i, a := range args {
 		switch a := a.(type) {
 		case *Matrix:
-			args[i] = a
-			if rows > 0 && a.capacity() == capacity {
+			if a.capacity() == capacity {
 				args[i] = a.whole()
-			} else if rows > 0 && a.taken.byClient() && a.Rows() == rows {
+			} else if a.taken.byClient() && a.Rows() == rows {
 				args[i] = a.taken.padTo(capacity)
 			}
 		case []float64:
@@ -110,7 +101,7 @@ func align(p *xla.Program, args []any) (rows, capacity int) {
 
 // padded returns one value per row, for all rows on the device.
 func padded[T any](values []T, rows, capacity int) []T {
-	if rows == 0 || len(values) != rows {
+	if len(values) != rows {
 		return values
 	}
 	return append(slices.Clip(values), make([]T, capacity-rows)...)
@@ -135,7 +126,7 @@ func (k *taken) materialize() (*tensors.Tensor, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.from != nil {
-		k.t, k.err = k.from.Apply(takeRows, k.rows).tensor()
+		k.t, k.err = Tensor(k.from.Apply(takeRows, k.rows))
 		k.from = nil
 	}
 	return k.t, k.err

@@ -50,9 +50,8 @@ func TestPaddingCompilesNothing(t *testing.T) {
 		if fresh := xla.Fresh()[before:]; at > 0 && len(fresh) > 0 {
 			t.Errorf("%d rows: new programs %v", n, fresh)
 		}
-		if want := do(NewMatrix(values[:2*n], n, 2), Normal(keys, 2, 0), by); got != want {
-			t.Errorf("%d rows: %s\nwant %s", n, got, want)
-		}
+		want := do(NewMatrix(values[:2*n], n, 2), Normal(keys, 2, 0), by)
+		expect.That(t, got == want, "%d rows: %s\nwant %s", n, got, want)
 	}
 }
 
@@ -71,9 +70,8 @@ func TestPaddingWithOthers(t *testing.T) {
 		"put":             NewMatrix([]float32{3, 4, 9, 9, 1, 2}, 3, 2).Put([]int{2, 0}, with(4).Scale(1)).Take(2, 0),
 		"one row of many": with(4).Mul(with(4).Take(0)).Add(with(4)).Sub(with(4).Mul(with(4).Take(0))),
 	} {
-		if rows := rowsOf(t, got); !equalRows(rows, [][]float64{{1, 2}, {3, 4}}, 1e-6) {
-			t.Errorf("%s: %v", name, rows)
-		}
+		rows := rowsOf(t, got)
+		expect.That(t, equalRows(rows, [][]float64{{1, 2}, {3, 4}}, 1e-6), "%s: %v", name, rows)
 	}
 	lost := NewProgram("lost", func(a []*graph.Node) *graph.Node { return graph.ReduceAndKeep(a[0], graph.ReduceSum, 0) }).RowWise()
 	expect.Invalid(t, `program "lost" is row-wise and returned (Float32)[1, 2] for 4 rows: want a row for each`)(with(4).Apply(lost).Err())
@@ -92,11 +90,8 @@ func TestOneRowForCohortsOfAnySize(t *testing.T) {
 		of            *Matrix
 		clients, want int
 	}{{anchor, 3, 1}, {anchor, 1, 1}, {m.Take(1), 1, 3}, {m.Take(1, 0), 2, 3}} {
-		if got := expect.Value(TensorFor(c.of, c.clients, 3))(t).Shape().Dimensions[0]; got != c.want {
-			t.Errorf("%d clients, %d rows taken: %d rows, want %d", c.clients, c.of.Rows(), got, c.want)
-		}
+		got := expect.Value(TensorFor(c.of, c.clients, 3))(t).Shape().Dimensions[0]
+		expect.That(t, got == c.want, "%d clients, %d rows taken: %d rows, want %d", c.clients, c.of.Rows(), got, c.want)
 	}
-	if m.Take(0, 1) != m {
-		t.Error("all rows are copied when they are taken")
-	}
+	expect.That(t, m.Take(0, 1) == m, "all rows are copied when they are taken")
 }

@@ -29,14 +29,15 @@ type pieces struct {
 // FromPieces returns the matrix whose row i is row place[i] of the stacked values. When it is joined it is padded
 // to capacity rows, if there are fewer.
 func FromPieces(values []engine.Value, place []int, capacity int) *Matrix {
-	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, capacity: max(capacity, len(place)), values: values}}
+	capacity = max(capacity, len(place))
+	return &Matrix{rows: len(place), cols: values[0].Dims()[1], padded: capacity, pieces: &pieces{place: place, capacity: capacity, values: values}}
 }
 
 // FromRows returns the matrix of rows [1, d], which are stacked only for operations other than means.
 func FromRows(rows []*Matrix) *Matrix {
 	var ts []*tensors.Tensor
 	for _, m := range rows {
-		t, err := m.tensor()
+		t, err := Tensor(m)
 		if err != nil {
 			return &Matrix{err: err}
 		}

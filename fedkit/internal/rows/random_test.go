@@ -27,17 +27,13 @@ func TestRandom(t *testing.T) {
 		for _, row := range rows {
 			for _, v := range row {
 				all = append(all, float64(v))
-				if !(float64(v) >= c.low && float64(v) <= c.high) {
-					t.Fatalf("%s: %v", name, v)
-				}
+				expect.Must(t, float64(v) >= c.low && float64(v) <= c.high, "%s: %v", name, v)
 			}
 		}
 		n := float64(len(all))
 		mean, variance := stat.MeanVariance(all, nil)
 		near := func(what string, got, want, sd float64) {
-			if !(math.Abs(got-want) <= 4*sd) {
-				t.Errorf("%s: %s %v, want %v ± %v", name, what, got, want, 4*sd)
-			}
+			expect.That(t, math.Abs(got-want) <= 4*sd, "%s: %s %v, want %v ± %v", name, what, got, want, 4*sd)
 		}
 		near("mean", mean, c.mean, math.Sqrt(c.variance/n))
 		near("variance", variance, c.variance, c.variance*math.Sqrt((c.kurtosis+2)/n))
@@ -48,9 +44,7 @@ func TestRandom(t *testing.T) {
 		few := rowsOf(t, c.of(keys[3:5], d, 20))
 		for i := range few {
 			for j, v := range few[i] {
-				if v != rows[3+i][j] {
-					t.Fatalf("%s: row %d has other values among other rows", name, i)
-				}
+				expect.Must(t, v == rows[3+i][j], "%s: row %d has other values among other rows", name, i)
 			}
 		}
 	}

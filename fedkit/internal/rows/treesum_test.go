@@ -1,6 +1,10 @@
 package rows
 
-import "testing"
+import (
+	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
+)
 
 // The order of additions is that of a binary tree: ((1 + 2) + (3 + 4)) + (5 + 6), and so on. With numbers of very different
 // magnitude, every order gives another sum.
@@ -21,15 +25,11 @@ func TestTreeSum(t *testing.T) {
 		var sum treeSum
 		for _, v := range values[:n] {
 			sum.add(NewMatrix([]float32{v}, 1, 1))
-			if len(sum.sums) > 4 {
-				t.Errorf("%d sums are held after %d terms", len(sum.sums), n)
-			}
+			expect.That(t, len(sum.sums) <= 4, "%d sums are held after %d terms", len(sum.sums), n)
 		}
-		if got := rowsOf(t, sum.total()); got[0][0] != float64(tree(values[:n])) {
-			t.Errorf("the sum of %d terms is %v, want %v", n, got[0][0], tree(values[:n]))
-		}
+		got := rowsOf(t, sum.total())
+		expect.That(t, got[0][0] == float64(tree(values[:n])), "the sum of %d terms is %v, want %v", n, got[0][0], tree(values[:n]))
 	}
-	if sum := new(treeSum).total(); sum != nil {
-		t.Errorf("the sum of nothing is %v", sum)
-	}
+	sum := new(treeSum).total()
+	expect.That(t, sum == nil, "the sum of nothing is %v", sum)
 }

@@ -3,6 +3,7 @@
 package serving
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -83,7 +84,7 @@ func (s *Serving) Check(m, d int) error {
 	if s.Global != nil && s.Global.Rows() != 1 {
 		return fault.Invalid("Serving.Global", fmt.Sprintf("[%d, %d]", s.Global.Rows(), s.Global.Cols()), fmt.Sprintf("[1, %d]: one model", d))
 	}
-	choices := []string{}
+	choices := 0
 	for _, list := range []struct {
 		name   string
 		n      int // entries, m if it has none per client
@@ -101,14 +102,14 @@ func (s *Serving) Check(m, d int) error {
 		case list.choice && s.Models == nil:
 			return fault.Invalid("Serving."+list.name, "given without Models", "with Models")
 		case list.choice:
-			choices = append(choices, list.name)
+			choices++
 		}
 	}
 	if s.Models == nil {
 		return nil
 	}
-	if len(choices) != 1 {
-		return fault.Invalid("Serving", fmt.Sprintf("%d of Assign, ByLoss, Mix, Ensemble and Gate", len(choices)), "one of them")
+	if choices != 1 {
+		return fault.Invalid("Serving", fmt.Sprintf("%d of Assign, ByLoss, Mix, Ensemble and Gate", choices), "one of them")
 	}
 	return s.checkChoice(s.Models.Rows())
 }
@@ -120,18 +121,11 @@ func (s *Serving) checkChoice(k int) error {
 			return fault.Invalid("Serving.Assign", a, fmt.Sprintf("in [0, %d) (client %d)", k, c))
 		}
 	}
-	if err := checkWeights("Mix", s.Mix, k, false); err != nil {
-		return err
-	}
-	if err := checkWeights("Ensemble", s.Ensemble, k, true); err != nil {
-		return err
-	}
+	err := cmp.Or(checkWeights("Mix", s.Mix, k, false), checkWeights("Ensemble", s.Ensemble, k, true))
 	for c, weights := range s.Gate {
-		if err := checkWeights("Gate["+strconv.Itoa(c)+"]", weights, k, true); err != nil {
-			return err
-		}
+		err = cmp.Or(err, checkWeights("Gate["+strconv.Itoa(c)+"]", weights, k, true))
 	}
-	return nil
+	return err
 }
 
 // checkWeights refuses rows without a weight for each of k models, or that are no distribution if they must be one.

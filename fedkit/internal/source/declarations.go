@@ -21,7 +21,8 @@ type declarations struct {
 	files   *token.FileSet
 	text    map[string][]byte            // of files
 	nodes   map[string][]ast.Node        // by name: that of a method is its type's
-	funcs   []*ast.FuncDecl              // all, methods too
+	inits   []*ast.FuncDecl              // the functions init, which are nodes of the variables that they use, too
+	funcs   []*ast.FuncDecl              // all others, methods too
 	imports map[string]map[string]string // by file, paths by the names that it knows them by
 	always  map[string]bool              // paths that are imported without a name
 	unseen  string                       // why there are none
@@ -33,7 +34,7 @@ func (b *built) declarations(dir string, tests bool) *declarations {
 	if d := b.declared[key]; d != nil {
 		return d
 	}
-	d := &declarations{token.NewFileSet(), map[string][]byte{}, map[string][]ast.Node{}, nil, map[string]map[string]string{}, map[string]bool{}, ""}
+	d := &declarations{files: token.NewFileSet(), text: map[string][]byte{}, nodes: map[string][]ast.Node{}, imports: map[string]map[string]string{}, always: map[string]bool{}}
 	b.declared[key] = d
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	for _, p := range paths {
@@ -61,6 +62,13 @@ func (b *built) declarations(dir string, tests bool) *declarations {
 		for _, decl := range f.Decls {
 			d.add(decl)
 		}
+	}
+	for _, f := range d.inits {
+		d.uses(f.Body, func(name, of string) {
+			if of == "" && d.isVariable(name) {
+				d.nodes[name] = append(d.nodes[name], f)
+			}
+		})
 	}
 	return d
 }
@@ -90,54 +98,55 @@ func (d *declarations) add(decl ast.Decl) {
 		}
 	}
 	if f, is := decl.(*ast.FuncDecl); is {
-		d.funcs = append(d.funcs, f)
-		if f.Recv == nil {
-			name(f, f.Name)
-		} else if t := receiver(f); t != nil {
-			name(f, t)
+		name(f, named(f))
+		if f.Recv == nil && f.Name.Name == "init" {
+			d.inits = append(d.inits, f)
+		} else {
+			d.funcs = append(d.funcs, f)
 		}
 	}
-	ast.Inspect(decl, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.TypeSpec: // also in a function
-			name(n, n.Name)
-		case *ast.GenDecl:
-			for _, s := range n.Specs {
-				if v, is := s.(*ast.ValueSpec); is && n.Tok == token.CONST && n == decl { // all, for iota
-					name(n, v.Names...)
-				} else if is && n == decl {
-					name(v, v.Names...)
-				}
+	for n := range ast.Preorder(decl) {
+		if t, is := n.(*ast.TypeSpec); is { // also in a function
+			name(t, t.Name)
+		}
+	}
+	if g, is := decl.(*ast.GenDecl); is {
+		for _, s := range g.Specs {
+			if v, is := s.(*ast.ValueSpec); is && g.Tok == token.CONST { // all, for iota
+				name(g, v.Names...)
+			} else if is {
+				name(v, v.Names...)
 			}
 		}
-		return true
-	})
+	}
 }
 
-// receiver returns the name of a method's type.
-func receiver(f *ast.FuncDecl) (name *ast.Ident) {
-	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && name == nil {
-			name = id
+// named returns the name of a function, or of a method's type.
+func named(f *ast.FuncDecl) *ast.Ident {
+	if f.Recv == nil {
+		return f.Name
+	}
+	for n := range ast.Preorder(f.Recv.List[0].Type) {
+		if id, ok := n.(*ast.Ident); ok {
+			return id
 		}
-		return name == nil
-	})
-	return name
+	}
+	return nil
 }
 
 // reached is what can be reached from a declaration.
 type reached struct {
-	sum     string          // of its text
-	imports map[string]bool // packages
-	unseen  string          // a variable that is set while the program runs, or what is read from outside
+	sum      string          // of its text
+	imports  map[string]bool // packages
+	captured string          // what a function captures
+	unseen   string          // a variable that is set while the program runs, or what is read from outside
 }
 
 // outside are functions and variables whose values no source file has.
 var outside = []string{"os.Args", "os.Environ", "os.Getenv", "os.LookupEnv", "os.Open", "os.ReadDir", "os.ReadFile", "os.Stdin"}
 
-// reach follows what the declaration of a part uses, and what sets that at the start of the program. captured is what a function
-// captures.
-func (b *built) reach(dir string, p part) (r reached, captured string) {
+// reach follows what the declaration of a part uses, and what sets that at the start of the program.
+func (b *built) reach(dir string, p part) (r reached) {
 	d := b.declarations(dir, p.isTest())
 	r = reached{imports: maps.Clone(d.always), unseen: d.unseen}
 	var nodes []ast.Node
@@ -156,45 +165,33 @@ func (b *built) reach(dir string, p part) (r reached, captured string) {
 		})
 	}
 	if p.bound {
-		captured = "its receiver"
+		r.captured = "its receiver"
 	}
 	for l, in := range d.literals(p.literal) {
-		captured = cmp.Or(captured, captures(l, in))
+		r.captured = cmp.Or(r.captured, captures(l, in))
 		take(l)
 	}
 	if nodes == nil && d.nodes[p.name] == nil {
-		return reached{unseen: cmp.Or(d.unseen, cmp.Or(p.literal, p.name)+" in "+dir)}, ""
+		return reached{unseen: cmp.Or(d.unseen, cmp.Or(p.literal, p.name)+" in "+dir)}
 	}
-	begun := map[*ast.FuncDecl]bool{}
 	for len(queue) > 0 {
-		for len(queue) > 0 {
-			name := queue[0]
-			queue = queue[1:]
-			if seen[name] {
-				continue // the statements of a cell among them
-			}
-			seen[name] = true
-			for _, n := range d.nodes[name] {
-				take(n)
-			}
+		name := queue[0]
+		queue = queue[1:]
+		if seen[name] {
+			continue // the statements of a cell among them
 		}
-		for _, f := range d.funcs {
-			if f.Recv == nil && f.Name.Name == "init" && !begun[f] && d.mentions(f, seen) {
-				begun[f] = true
-				take(f)
-			}
+		seen[name] = true
+		for _, n := range d.nodes[name] {
+			take(n)
 		}
 	}
 	for _, f := range d.funcs {
-		if f.Recv == nil && f.Name.Name == "init" {
-			continue
-		}
 		if name := d.sets(f, seen); name != "" && r.unseen == "" {
 			r.unseen = fmt.Sprintf("variable %s, which %s sets", name, f.Name.Name)
 		}
 	}
 	r.sum = d.hash(nodes)
-	return r, captured
+	return r
 }
 
 // hash fingerprints the texts of nodes.
@@ -248,12 +245,6 @@ func inside(id *ast.Ident, n ast.Node) bool {
 	return id.Obj != nil && n.Pos() <= id.Obj.Pos() && id.Obj.Pos() < n.End()
 }
 
-// mentions reports whether a function uses one of the names.
-func (d *declarations) mentions(f *ast.FuncDecl, names map[string]bool) (found bool) {
-	d.uses(f.Body, func(name, of string) { found = found || of == "" && names[name] && d.isVariable(name) })
-	return found
-}
-
 func (d *declarations) isVariable(name string) bool {
 	return slices.ContainsFunc(d.nodes[name], func(n ast.Node) bool { _, is := n.(*ast.ValueSpec); return is })
 }
@@ -281,7 +272,7 @@ func (d *declarations) sets(f *ast.FuncDecl, names map[string]bool) (set string)
 			}
 		}
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
+	for n := range ast.Preorder(f) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, x := range n.Lhs {
@@ -297,8 +288,7 @@ func (d *declarations) sets(f *ast.FuncDecl, names map[string]bool) (set string)
 				at(n.X)
 			}
 		}
-		return true
-	})
+	}
 	return set
 }
 
@@ -320,11 +310,10 @@ func (d *declarations) literals(at string) map[*ast.FuncLit]ast.Node {
 
 // captures returns what a function literal uses of the function around it, "" for nothing.
 func captures(l *ast.FuncLit, in ast.Node) (name string) {
-	ast.Inspect(l, func(n ast.Node) bool {
+	for n := range ast.Preorder(l) {
 		if id, ok := n.(*ast.Ident); ok && inside(id, in) && !inside(id, l) && id.Obj.Decl != in {
 			name = id.Name
 		}
-		return true
-	})
+	}
 	return name
 }

@@ -39,7 +39,7 @@ var program = sync.OnceValue(func() *built {
 	b := &built{sums: map[string]string{}, declared: map[string]*declarations{}}
 	switch b.dir = mainFolder(); {
 	case inTest():
-		b.dir = began.dir
+		b.dir = beganIn
 	case b.dir == "" || !filepath.IsAbs(b.dir) || setting("-trimpath") == "true":
 		b.unseen = "code of a program that does not know its files, as after -trimpath: must be built without that"
 		return b
@@ -48,7 +48,7 @@ var program = sync.OnceValue(func() *built {
 		real, also := filepath.EvalSymlinks(b.dir)
 		b.cell = err == nil && also == nil && cells == real && os.Getenv("GONB_PIPE") != ""
 	}
-	b.modules, b.at = modules(b.dir), began.at
+	b.modules, b.at = modules(b.dir), began
 	// What go run and go test have built is as new as the program's beginning; go may have kept it.
 	if exe, err := os.Executable(); err == nil && !strings.Contains(exe, "go-build") {
 		if info, err := os.Stat(exe); err == nil {
@@ -58,15 +58,11 @@ var program = sync.OnceValue(func() *built {
 	return b
 })
 
-// began is when and where the program began.
-var began = func() (b struct {
-	at  time.Time
-	dir string
-}) {
-	b.at = time.Now()
-	b.dir, _ = os.Getwd()
-	return b
-}()
+// began is when the program began, and beganIn where.
+var (
+	began      = time.Now()
+	beganIn, _ = os.Getwd()
+)
 
 var inMain = regexp.MustCompile(`(?:^|\n)(?:created by )?main\.(?:main|init)\b.*\n\t(.+):\d+`)
 
@@ -157,17 +153,6 @@ func (b *built) folder(pkg string) string {
 	return filepath.Join(b.modules[module], strings.TrimPrefix(pkg, module))
 }
 
-// path is the inverse of folder.
-func (b *built) path(dir string) (path string) {
-	root := ""
-	for module, folder := range b.modules {
-		if in, err := filepath.Rel(folder, dir); err == nil && filepath.IsLocal(in) && len(folder) > len(root) {
-			root, path = folder, module+"/"+filepath.ToSlash(in)
-		}
-	}
-	return path
-}
-
 // sum fingerprints the code of a part. Where graphs have what functions captured, that is no reason not to.
 func (b *built) sum(p part, graphs bool) (sum, unseen string) {
 	b.mu.Lock()
@@ -179,10 +164,10 @@ func (b *built) sum(p part, graphs bool) (sum, unseen string) {
 	if dir == "" {
 		return b.imported(p.of), b.unseen
 	}
-	r, captured := b.reach(dir, p)
+	r := b.reach(dir, p)
 	switch {
-	case captured != "" && !graphs:
-		return "", fmt.Sprintf("a function that captures %s, whose value cannot be seen: must be a method of a type that has it in a field, or in a type with a method Key() string", captured)
+	case r.captured != "" && !graphs:
+		return "", fmt.Sprintf("a function that captures %s, whose value cannot be seen: must be a method of a type that has it in a field, or in a type with a method Key() string", r.captured)
 	case r.unseen != "":
 		return "", "code that uses " + r.unseen + ", which cannot be seen: must be made of constants, and of fields"
 	case !b.cell:
@@ -224,7 +209,9 @@ func (b *built) content(pkg, dir string) string {
 	if sum, known := b.sums[pkg]; known {
 		return sum
 	}
-	h, tests, imports := sha256.New(), inTest() && dir == b.dir, map[string]bool{}
+	h, imports := sha256.New(), map[string]bool{}
+	tests := inTest() && dir == b.dir
+	whole := !tests || info().Main.Path != "fedkit.example"
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		b.unseen = fmt.Sprintf("code of package %s: %v: must be in a folder that can be read", pkg, err)
@@ -237,7 +224,7 @@ func (b *built) content(pkg, dir string) string {
 	}
 	for _, e := range entries {
 		test := strings.HasSuffix(e.Name(), "_test.go")
-		if e.IsDir() || !slices.Contains(compiled, filepath.Ext(e.Name())) || test && !tests || !test && tests && within(b.path(dir), "fedkit.example") {
+		if e.IsDir() || !slices.Contains(compiled, filepath.Ext(e.Name())) || test && !tests || !test && !whole {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -253,16 +240,15 @@ func (b *built) content(pkg, dir string) string {
 		}
 		if f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly); err == nil {
 			for _, i := range f.Imports {
-				p, _ := strconv.Unquote(i.Path.Value)
-				imports[p] = b.folder(p) != dir
+				if p, _ := strconv.Unquote(i.Path.Value); b.folder(p) != dir {
+					imports[p] = true
+				}
 			}
 		}
 	}
 	b.sums[pkg] = ""
 	for _, p := range slices.Sorted(maps.Keys(imports)) {
-		if imports[p] {
-			fmt.Fprintln(h, p, b.imported(p))
-		}
+		fmt.Fprintln(h, p, b.imported(p))
 	}
 	b.sums[pkg] = fmt.Sprintf("%x\n", h.Sum(nil))
 	return b.sums[pkg]

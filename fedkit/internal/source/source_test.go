@@ -53,42 +53,33 @@ func write(t *testing.T, path, text string) {
 // The version changes with every source file, and not with tests.
 func TestFiles(t *testing.T) {
 	root := t.TempDir()
-	if hashFiles(root) != "" {
-		t.Error("a hash of nothing")
-	}
+	expect.That(t, hashFiles(root) == "", "a hash of nothing")
 	seen := map[string]bool{}
 	for _, f := range []struct{ path, text string }{{"fedkit/a.go", "a"}, {"fedkit/a.go", "b"}, {"fedkit/in/b.go", "a"}, {"datasets/c.go", ""}} {
 		write(t, filepath.Join(root, f.path), f.text)
 		sum := hashFiles(root)
-		if seen[sum] {
-			t.Error(f, sum)
-		}
+		expect.That(t, !seen[sum], "%v, %v", f, sum)
 		seen[sum] = true
 	}
 	write(t, filepath.Join(root, "fedkit/a_test.go"), "test")
 	write(t, filepath.Join(root, "README.md"), "text")
-	if sum := hashFiles(root); !seen[sum] {
-		t.Error("another version")
-	}
-	if module() == "" {
-		t.Error("no module")
-	}
+	sum := hashFiles(root)
+	expect.That(t, seen[sum], "another version")
+	expect.That(t, module() != "", "no module")
 }
 
 func TestOf(t *testing.T) {
 	change()
 	const plain = "fedkit in a test"
 	for _, v := range []any{struct{}{}, 3, nil, []any{}, strings.NewReader("")} {
-		if is := Of(v); is != plain {
-			t.Errorf("%T: %s", v, is)
-		}
+		is := Of(v)
+		expect.That(t, is == plain, "%T: %s", v, is)
 	}
 	pointer := new(any)
 	*pointer = mine{}
 	for _, v := range []any{mine{}, &mine{2}, alone, pointer, hidden{mine{}}, struct{ f func() int }{helper}, made()} {
-		if is := Of(v); !strings.HasPrefix(is, plain+"; own ") || Unseen(is) != "" {
-			t.Errorf("%T: %s", v, is)
-		}
+		is := Of(v)
+		expect.That(t, strings.HasPrefix(is, plain+"; own ") && Unseen(is) == "", "%T: %s", v, is)
 	}
 	for want, v := range map[string]any{
 		"set = code that uses variable factor, which change sets, which cannot be seen: must be made of constants, and of fields": set{},
@@ -96,13 +87,11 @@ func TestOf(t *testing.T) {
 		"asks = code that uses os.Getenv, which cannot be seen":                                                                   &asks{},
 		"in = a function that captures n, whose value cannot be seen: must be a method of a type that has it in a field":          hidden{captures1(2)},
 	} {
-		if is := Unseen(Of(v)); !strings.HasPrefix(is, want) {
-			t.Errorf("%q, want %q", is, want)
-		}
+		is := Unseen(Of(v))
+		expect.That(t, strings.HasPrefix(is, want), "%q, want %q", is, want)
 	}
-	if sum, unseen := Own(struct{ F, G func() int }{captures1(2), mine{}.Step}); sum == "" || unseen != "" {
-		t.Error(sum, unseen)
-	}
+	sum, unseen := Own(struct{ F, G func() int }{captures1(2), mine{}.Step})
+	expect.That(t, sum != "" && unseen == "", "%v, %v", sum, unseen)
 }
 
 // A program's own code counts by package, a cell's by declaration.
@@ -149,9 +138,7 @@ func main() {
 		t.Helper()
 		for name, text := range files {
 			if name == file {
-				if !strings.Contains(text, old) {
-					t.Fatal(old)
-				}
+				expect.Must(t, strings.Contains(text, old), "%v", old)
 				text = strings.Replace(text, old, new, 1)
 			}
 			write(t, filepath.Join(dir, name), text)
@@ -178,9 +165,7 @@ func main() {
 	edit("", "", "")
 	build()
 	program, cell := says(false), says(true)
-	if !strings.HasPrefix(program, "own ") || !strings.HasPrefix(cell, "own ") || program == cell {
-		t.Fatal(program, cell)
-	}
+	expect.Must(t, strings.HasPrefix(program, "own ") && strings.HasPrefix(cell, "own ") && program != cell, "%v, %v", program, cell)
 	for _, c := range []struct {
 		file, old, new string
 		cell           bool // whether a cell's code is another one, too
@@ -193,26 +178,19 @@ func main() {
 		{"own/data/a.txt", "one", "two", true},
 	} {
 		edit(c.file, c.old, c.new)
-		if is := says(false); is == program || !strings.HasPrefix(is, "own ") {
-			t.Errorf("%s: %s", c.new, is)
-		}
-		if is := says(true); (is != cell) != c.cell || !strings.HasPrefix(is, "own ") {
-			t.Errorf("%s, a cell: %s", c.new, is)
-		}
+		is, also := says(false), says(true)
+		expect.That(t, is != program && strings.HasPrefix(is, "own "), "%s: %s", c.new, is)
+		expect.That(t, (also != cell) == c.cell && strings.HasPrefix(also, "own "), "%s, a cell: %s", c.new, also)
 	}
 	edit("main.go", "	other()", "	factor = 5")
-	if is := says(false); !strings.HasPrefix(is, "unseen Part = code that uses variable factor, which main sets, which cannot be seen") {
-		t.Error(is)
-	}
+	is := says(false)
+	expect.That(t, strings.HasPrefix(is, "unseen Part = code that uses variable factor, which main sets, which cannot be seen"), "%v", is)
 	edit("", "", "")
 	expect.OK(t, os.Chtimes(filepath.Join(dir, "own/in.go"), time.Now(), time.Now().Add(time.Hour)))
 	for _, is := range []string{says(false), says(true)} {
-		if !strings.Contains(is, "in.go, which was changed after the program was built") {
-			t.Error(is)
-		}
+		expect.That(t, strings.Contains(is, "in.go, which was changed after the program was built"), "%v", is)
 	}
 	build("-trimpath")
-	if is := says(false); is != "unseen Part = code of a program that does not know its files, as after -trimpath: must be built without that" {
-		t.Error(is)
-	}
+	is = says(false)
+	expect.That(t, is == "unseen Part = code of a program that does not know its files, as after -trimpath: must be built without that", "%v", is)
 }
