@@ -82,6 +82,9 @@ func (l Local) Rate(t int) float64 {
 	return l.LR * l.Schedule.Factor(t)
 }
 
+// Gradient returns a solver of the same loss whose one step, from w, ends at w − ∇f(w), over all of a client's examples.
+func (l Local) Gradient() Local { return Local{Steps: 1, Batch: FullBatch, LR: 1} }
+
 // localOption is an option of Local: what it must be, beside the range in its tag, and the jobs that refuse it.
 type localOption struct {
 	name    string

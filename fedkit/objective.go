@@ -3,6 +3,7 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -33,6 +34,24 @@ type objective struct {
 	Objective
 	task     *Task
 	weighted bool // by Job.Weights
+}
+
+// objective returns what the engine minimizes; nil for the task's loss.
+func (j *Job) objective(fed *Federation) engine.Objective {
+	if j.Objective == nil && j.Weights == nil {
+		return nil
+	}
+	return objective{j.Objective, fed.Task, j.Weights != nil}
+}
+
+// perExample returns the objective's inputs per example.
+func (j *Job) perExample() map[string][][]float32 {
+	if j.Weights == nil {
+		return j.PerExample
+	}
+	all := map[string][][]float32{weights: j.Weights}
+	maps.Copy(all, j.PerExample)
+	return all
 }
 
 func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
