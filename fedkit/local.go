@@ -35,6 +35,15 @@ type Local struct {
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   `range:"[0,inf)"` // μ of FedProx's proximal term (μ/2)‖w − a‖²; ignored in a Job with Pulls
 
+	// LabelSmoothing is the ε with which labels are smoothed in training (Szegedy et al., arXiv 1512.00567, section 7): of K classes, the
+	// loss of an example with label y becomes
+	//
+	//	(1 − ε) ℓ(out, y) + (ε/K) Σ_k ℓ(out, k),
+	//
+	// which for cross entropy is PyTorch's label_smoothing. An Objective gets it from Batch.Loss. ClientResult.Loss is smoothed,
+	// evaluations are not. It needs data with one label per example. Default 0: labels as they are.
+	LabelSmoothing float64 `range:"[0,1)"`
+
 	// ClipExamples clips the gradient of every example to a norm of at most C, and Noise adds normal noise of z·C to their sum, as
 	// DP-SGD does (Abadi et al., arXiv 1607.00133, Algorithm 1): for the n examples of a batch,
 	//
@@ -83,7 +92,9 @@ func (l Local) Rate(t int) float64 {
 }
 
 // Gradient returns a solver of the same loss whose one step, from w, ends at w − ∇f(w), over all of a client's examples.
-func (l Local) Gradient() Local { return Local{Steps: 1, Batch: FullBatch, LR: 1} }
+func (l Local) Gradient() Local {
+	return Local{Steps: 1, Batch: FullBatch, LR: 1, LabelSmoothing: l.LabelSmoothing}
+}
 
 // localOption is an option of Local: what it must be, beside the range in its tag, and the jobs that refuse it.
 type localOption struct {
@@ -119,6 +130,9 @@ var localOptions = []localOption{
 			return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": GoMLX model functions, tasks with Train and those with running values have no gradients of single examples")
 		}
 		return fed.fitsExamples(l)
+	}},
+	{name: "LabelSmoothing", check: func(l Local, fed *Federation, _ int) error {
+		return refuse(l.LabelSmoothing > 0 && fed != nil && !fed.Data.Labeled(), "LabelSmoothing", l.LabelSmoothing, "0 for data without one label per example")
 	}},
 	{name: "KeepMemory", check: func(l Local, fed *Federation, _ int) error {
 		if slots := l.Optimizer.Slots(); l.KeepMemory {
