@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -68,21 +69,20 @@ func (r *arrival) collect() (*Updates, error) {
 		if err := r.dispatch(in); err != nil {
 			return nil, err
 		}
-		event, _ := f.Queue.Pop()
-		at := slices.IndexFunc(f.Jobs, func(w flight.Job) bool { return w.Number == event.Number })
-		r.clock.Now = max(r.clock.Now, event.Time)
-		if w := &f.Jobs[at]; !w.Lost && w.Model == nil {
+		at := f.Next()
+		w := &f.Jobs[at]
+		r.clock.Now = max(r.clock.Now, w.Arrived)
+		if !w.Lost && w.Model == nil {
 			if err := r.compute(); err != nil {
 				return nil, err
 			}
 		}
-		w := f.Jobs[at]
-		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 		if w.Lost {
 			r.absent(sim.Times{Client: w.Client, Begin: w.Begin, Arrived: w.Arrived, Lost: true})
 		} else {
-			in = append(in, w)
+			in = append(in, *w)
 		}
+		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 	}
 	return r.updates(in), nil
 }
@@ -183,11 +183,11 @@ func (r *arrival) begin(job Job) error {
 		}
 		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])
 		t := r.clock.Time(c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		w := flight.Job{Client: c, Number: r.f.Begun, Round: r.T, Call: call, Steps: steps, Begin: t.Begin, Received: t.Received, Finished: t.Trained, Arrived: t.Arrived, Lost: t.Lost}
-		if err := r.f.Queue.Push(w.Event()); err != nil {
-			return err
+		if !(t.Arrived <= math.MaxFloat64) {
+			return Invalid("Federation.Devices", fmt.Sprintf("one with which client %d is done at %v s", c, t.Arrived), "faster")
 		}
-		r.f.Jobs = append(r.f.Jobs, w)
+		r.f.Jobs = append(r.f.Jobs, flight.Job{Client: c, Number: r.f.Begun, Round: r.T, Call: call, Steps: steps,
+			Begin: t.Begin, Received: t.Received, Finished: t.Trained, Arrived: t.Arrived, Lost: t.Lost})
 		r.f.Begun++
 	}
 	r.Traffic(float64(len(job.Clients))*down, 0)
@@ -214,7 +214,7 @@ func (r *arrival) updates(in []flight.Job) *Updates {
 		return v.Round != r.T && !slices.ContainsFunc(f.Jobs, func(w flight.Job) bool { return w.Round == v.Round })
 	})
 	if len(f.Jobs) == 0 { // nil, as after a resume
-		f.Jobs, f.Queue.Events = nil, nil
+		f.Jobs = nil
 	}
 	r.calls++
 	job := r.a.Job
@@ -239,7 +239,7 @@ func (r *arrival) compute() error {
 			at = append(at, i)
 		}
 	}
-	slices.SortFunc(at, func(i, j int) int { return f.Jobs[i].Event().Compare(f.Jobs[j].Event()) })
+	slices.SortFunc(at, func(i, j int) int { return f.Jobs[i].Compare(f.Jobs[j]) })
 	lanes, err := r.lanes(e)
 	if err != nil {
 		return err

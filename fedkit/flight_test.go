@@ -222,4 +222,6 @@ func TestWorkThatIsRefused(t *testing.T) {
 		}}
 		expect.Invalid(t, c.field+" = ")(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 2}))
 	}
+	never := expect.Value(fed.WithDevices(sim.Devices{PerExample: sim.Constant(1e308)}))(t)
+	expect.Invalid(t, "Federation.Devices = one with which client ")(fedkit.Run(context.Background(), never, &strategy.FedAsync{Concurrency: 2, Local: hundred}, fedkit.Options{Rounds: 2}))
 }
