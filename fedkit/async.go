@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -36,14 +37,12 @@ type Async struct {
 // A client that begins receives the job's current Start. A client whose result arrives, or that drops out, is replaced at once;
 // those still missing when the round ends begin with the next, from its model. Results are computed as late as possible, many
 // side by side.
-func (r *Round) TrainAsync(f *InFlight, a Async) *Updates {
-	defer r.restoreStage(r.stage)
-	if !r.enter("arrive") {
-		return r.noUpdates(a.Job, nil)
-	}
-	u, err := (&arrival{Round: r, f: f, a: Defaults(a)}).collect()
-	if err != nil {
-		return r.noUpdates(a.Job, err)
+func (r *Round) TrainAsync(f *InFlight, a Async) (u *Updates) {
+	if !r.in("arrive", func() (err error) {
+		u, err = (&arrival{Round: r, f: f, a: Defaults(a)}).collect()
+		return err
+	}) {
+		return r.noUpdates(a.Job)
 	}
 	return u
 }
@@ -84,7 +83,7 @@ func (r *arrival) collect() (*Updates, error) {
 		}
 		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 	}
-	return r.updates(in), nil
+	return r.updates(in)
 }
 
 // check refuses what cannot be trained, and fields that cannot differ between rounds: of earlier rounds, only Start and Local are kept.
@@ -150,15 +149,16 @@ func (r *arrival) dispatch(in []flight.Job) error {
 		rng = Random(r.opts.Seed, "select", r.T, r.begins)
 	}
 	r.busy = busy
-	job.Clients = r.choose(r.a.Selector, n, idle, rng)
+	var err error
+	job.Clients, err = r.choose(r.a.Selector, n, idle, rng)
 	r.busy = nil
 	for _, c := range job.Clients {
 		if busy[c] {
-			r.Fail(Invalid("Selector", job.Clients, "idle clients: see Round.Candidates"))
+			return Invalid("Selector", job.Clients, "idle clients: see Round.Candidates")
 		}
 	}
-	if r.err != nil {
-		return r.err
+	if err = cmp.Or(r.err, err); err != nil {
+		return err
 	}
 	return r.begin(job)
 }
@@ -196,7 +196,7 @@ func (r *arrival) begin(job Job) error {
 }
 
 // updates returns the results that arrived, and drops model versions that no work started from.
-func (r *arrival) updates(in []flight.Job) *Updates {
+func (r *arrival) updates(in []flight.Job) (*Updates, error) {
 	f, u := r.f, &Updates{Positions: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {

@@ -84,16 +84,14 @@ func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) 
 // wait. A model that is not finite is an error.
 //
 //	x = r.TrainServer(fedkit.Job{Start: x, Local: s.Server, Objective: …}).Models
-func (r *Round) TrainServer(job Job) *Updates {
-	defer r.restoreStage(r.stage)
+func (r *Round) TrainServer(job Job) (u *Updates) {
 	job.Clients = []int{0}
-	if !r.enter("train at the server") {
-		return r.noUpdates(job, nil)
-	}
-	r.calls++
-	u, err := r.solveAtServer(&job)
-	if err != nil {
-		return r.noUpdates(job, err)
+	if !r.in("train at the server", func() (err error) {
+		r.calls++
+		u, err = r.solveAtServer(&job)
+		return err
+	}) {
+		return r.noUpdates(job)
 	}
 	return u
 }

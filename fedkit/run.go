@@ -148,7 +148,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if err = u.fill(s, all); err != nil {
 		return nil, err
 	}
-	if keepsMemory(all) {
+	if uses(all, func(l Local) bool { return l.KeepMemory }) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)
 	}
