@@ -32,7 +32,7 @@ func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
 	return h, err
 }
 
-// describe also returns the strategy and those it wraps.
+// describe first checks the run, and then says what identifies it. It also returns the strategy and those it wraps.
 func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strategy, err error) {
 	name := ""
 	defer func() {
@@ -47,43 +47,53 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if all, err = nested.All(s); err != nil {
 		return nil, nil, err
 	}
-	h = &History{Config: config.Of(s), Settings: o.settings(), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
-	h.Strategy = config.Of(all[len(all)-1]).Name()
-	h.Name = cmp.Or(o.Name, h.Strategy)
-	name = h.Strategy + ": "
-	if fed.interceptors != nil {
-		h.Interceptors = config.Of(fed.interceptors)
-	}
+	strategy := config.Of(all[len(all)-1]).Name()
+	name = strategy + ": "
 	if err := fed.unchanged(); err != nil {
 		return nil, nil, err
 	}
-	own, unseen := source.Own(graphsOf(fed.Task))
-	if h.Code = source.Of(s, o.Metrics, fed.interceptors); unseen != "" && source.Unseen(h.Code) == "" {
-		h.Code += "; unseen Federation.Task." + unseen
-	}
-	if err := checkRun(fed, all, o, h); err != nil {
+	if err := checkRun(fed, all, o); err != nil {
 		return nil, nil, err
 	}
 	if _, err := xla.Backend(); err != nil {
 		return nil, nil, err
 	}
-	m := fed.Manifest()
-	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
-	if fed.Devices != nil {
-		devices := slices.Concat(fed.Devices, fed.edges)
-		if fed.Server != nil {
-			devices = append(devices, fed.Server.Devices...)
+	if h, err = fed.identity(s, o); err != nil {
+		return nil, nil, err
+	}
+	h.Strategy, h.Name = strategy, cmp.Or(o.Name, strategy)
+	if o.Checkpoint != "" {
+		err = cmp.Or(h.Complete(), nested.CheckStates(all))
+	}
+	return h, all, err
+}
+
+// identity returns a history with what identifies a run, but for its strategy's name.
+func (f *Federation) identity(s Strategy, o Options) (h *History, err error) {
+	m := f.Manifest()
+	h = &History{Config: config.Of(s), Settings: o.settings(), Data: f.Data.Name, Partition: f.Rule, Model: f.Task.Name, Clients: f.Size(), Params: f.Task.Dim(), Seed: o.Seed,
+		Manifest: &m, Device: xla.Device(), Hardware: xla.Hardware(), Types: config.Types(s, o.Metrics, f.interceptors), Code: source.Of(s, o.Metrics, f.interceptors)}
+	if f.interceptors != nil {
+		h.Interceptors = config.Of(f.interceptors)
+	}
+	own, unseen := source.Own(graphsOf(f.Task))
+	if unseen != "" && source.Unseen(h.Code) == "" {
+		h.Code += "; unseen Federation.Task." + unseen
+	}
+	if f.Devices != nil {
+		devices := slices.Concat(f.Devices, f.edges)
+		if f.Server != nil {
+			devices = append(devices, f.Server.Devices...)
 		}
-		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(devices)
+		h.Devices, h.DevicesHash = config.Of(f.deviceRule), hashDevices(devices)
 	}
 	if o.Workers != nil {
 		if h.Device, h.Hardware, err = o.Workers.Device(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	h.Types = config.Types(s, o.Metrics, fed.interceptors)
-	h.Task, err = fed.fingerprint(fed.batches(s), own)
-	return h, all, err
+	h.Task, err = f.fingerprint(f.batches(s), own)
+	return h, err
 }
 
 // graphsOf are the functions that a task is made of. What they captured is in their graphs.
@@ -93,7 +103,7 @@ func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Featur
 }
 
 // checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
+func checkRun(fed *Federation, all []Strategy, o Options) error {
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
@@ -126,16 +136,10 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := check("", all[0], fed, n); err != nil {
 		return err
 	}
-	if err := fed.fitsRun(all, n); err != nil && !away { // the workers' memory is not known here
+	if err := fed.fitsRun(all, n); !away { // the workers' memory is not known here
 		return err
 	}
-	if o.Checkpoint == "" {
-		return nil
-	}
-	if err := h.Complete(); err != nil {
-		return err
-	}
-	return nested.CheckStates(all)
+	return nil
 }
 
 // settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new

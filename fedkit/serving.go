@@ -52,7 +52,7 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 
 // served checks the options, and asks the strategy.
 func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error) {
-	if err := checkRun(u.fed, all, u.opts, nil); err != nil {
+	if err := checkRun(u.fed, all, u.opts); err != nil {
 		return nil, err
 	}
 	u.claims = claims.Of(all, u.callers, "")
