@@ -49,8 +49,7 @@ func (f *Federation) WithServer(s Server) (_ *Federation, err error) {
 	}
 	g.Rule = f.Rule + note
 	g.Server = g.serverOf([]partition.Client{{Train: rows}}, []sim.Device{s.Device})
-	g.manifest, g.origin = g.manifestOf(), originOf(g.Data, g.Clients, g.Task)
-	return &g, nil
+	return g.sealed(), nil
 }
 
 // rows returns the server's rows, in ascending order if they are drawn.
@@ -73,8 +72,8 @@ func (s *Server) rows(f *Federation) ([]int, error) {
 
 // serverOf returns the server's rows as a federation of one client, on the same data on the device.
 func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) *Federation {
-	return &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule,
-		origin: originOf(f.Data, clients, f.Task), lazy: &lazyEngine{of: f.lazy, rows: holdings.Train(clients)}}
+	g := &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule, lazy: &lazyEngine{of: f.lazy, rows: holdings.Train(clients)}}
+	return g.sealed()
 }
 
 // TrainServer runs the job at the server, on the rows that it holds: with the same local solver, batches and optimizers as a client,

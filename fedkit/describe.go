@@ -71,7 +71,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 // identity returns a history with what identifies a run, but for its strategy's name.
 func (f *Federation) identity(s Strategy, o Options) (h *History, err error) {
 	m := f.Manifest()
-	h = &History{Config: config.Of(s), Settings: o.settings(), Data: f.Data.Name, Partition: f.Rule, Model: f.Task.Name, Clients: f.Size(), Params: f.Task.Dim(), Seed: o.Seed,
+	h = &History{Config: config.Of(s), Settings: o.Config(), Data: f.Data.Name, Partition: f.Rule, Model: f.Task.Name, Clients: f.Size(), Params: f.Task.Dim(), Seed: o.Seed,
 		Manifest: &m, Device: xla.Device(), Hardware: xla.Hardware(), Types: config.Types(s, o.Metrics, f.interceptors), Code: source.Of(s, o.Metrics, f.interceptors)}
 	if f.interceptors != nil {
 		h.Interceptors = config.Of(f.interceptors)
@@ -140,16 +140,6 @@ func checkRun(fed *Federation, all []Strategy, o Options) error {
 		return err
 	}
 	return nil
-}
-
-// settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new
-// option does not change the identity of earlier runs.
-type settings Options
-
-func (o Options) settings() *config.Config {
-	o = Defaults(o)
-	o.Seed = 0 // it is in History.Seed
-	return config.Of(settings(o))
 }
 
 // fingerprint is task.Fingerprint for the federation's data and the given batch sizes, beside those that every task is traced for.

@@ -116,10 +116,8 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err != nil {
 		return nil, err
 	}
-	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
-		origin: originOf(deal.Data, deal.Clients, made), lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
-	f.manifest = f.manifestOf()
-	return f, nil
+	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule, lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
+	return f.sealed(), nil
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -334,14 +332,13 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, &lazyEngine{rows: f.lazy.rows}
 	if f.Unseen != nil {
 		unseen := *f.Unseen
-		unseen.Data, unseen.lazy, unseen.origin = d, g.lazy, originOf(d, unseen.Clients, g.Task)
-		g.Unseen = &unseen
+		unseen.Data, unseen.lazy = d, g.lazy
+		g.Unseen = unseen.sealed()
 	}
 	if f.Server != nil {
 		g.Server = g.serverOf(f.Server.Clients, f.Server.Devices)
 	}
-	g.manifest, g.origin = g.manifestOf(), originOf(d, g.Clients, g.Task)
-	return &g, nil
+	return g.sealed(), nil
 }
 
 // sizes describes what another data set must have in common.

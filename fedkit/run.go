@@ -169,7 +169,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 
 // fill makes the copy of a strategy that runs.
 func (u *underway) fill(s Strategy, all []Strategy) (err error) {
-	copies, err := nested.Copied(s, all, filling)
+	copies, err := nested.ToRun(s, all)
 	if err == nil {
 		u.strategy, u.states, u.callers = copies[0], nested.States(copies), nested.States(all)
 	}
