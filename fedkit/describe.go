@@ -10,6 +10,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/nested"
@@ -28,16 +29,19 @@ import (
 //
 // Errors: options that Run refuses; a federation whose data, clients or task were changed after it was made.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
-	h, _, err := describe(fed, s, o)
-	return h, err
+	u, _, err := describe(fed, s, o)
+	if err != nil {
+		return nil, err
+	}
+	return u.h, nil
 }
 
 // describe first checks the run, and then says what identifies it. It also returns the strategy and those it wraps.
-func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strategy, err error) {
+func describe(fed *Federation, s Strategy, o Options) (u *underway, all []Strategy, err error) {
 	name := ""
 	defer func() {
 		if err != nil {
-			h, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
+			err = fmt.Errorf("fedkit: %s%w", name, err)
 		}
 	}()
 	defer fault.Recovered("", &err) // in a method of a part
@@ -52,20 +56,21 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if err := fed.unchanged(); err != nil {
 		return nil, nil, err
 	}
-	if err := checkRun(fed, all, o); err != nil {
+	u = &underway{fed: fed, opts: Defaults(o)}
+	if u.stop, err = checkRun(fed, all, o); err != nil {
 		return nil, nil, err
 	}
 	if _, err := xla.Backend(); err != nil {
 		return nil, nil, err
 	}
-	if h, err = fed.identity(s, o); err != nil {
+	if u.h, err = fed.identity(s, o); err != nil {
 		return nil, nil, err
 	}
-	h.Strategy, h.Name = strategy, cmp.Or(o.Name, strategy)
+	u.h.Strategy, u.h.Name = strategy, cmp.Or(o.Name, strategy)
 	if o.Checkpoint != "" {
-		err = cmp.Or(h.Complete(), nested.CheckStates(all))
+		err = cmp.Or(u.h.Complete(), nested.CheckStates(all))
 	}
-	return h, all, err
+	return u, all, err
 }
 
 // identity returns a history with what identifies a run, but for its strategy's name.
@@ -102,44 +107,45 @@ func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Featur
 	return all
 }
 
-// checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, all []Strategy, o Options) error {
+// checkRun checks the options of a run and those of its strategy, and returns when the run ends.
+func checkRun(fed *Federation, all []Strategy, o Options) (*early.Rule, error) {
 	if isNil(reflect.ValueOf(o.Watch)) {
-		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
+		return nil, Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
 	if isNil(reflect.ValueOf(o.Workers)) {
-		return Invalid("Options.Workers", fmt.Sprintf("nil %T", o.Workers), "workers, or left out for none")
+		return nil, Invalid("Options.Workers", fmt.Sprintf("nil %T", o.Workers), "workers, or left out for none")
 	}
 	away := o.Workers != nil
 	o.Watch, o.Workers = nil, nil // not parts to check
 	if err := check("Options", o, fed, 0); err != nil {
-		return err
+		return nil, err
 	}
 	if err := measure.Check(o.Metrics); err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := o.earlyRule(fed); err != nil {
-		return err
+	stop, err := o.earlyRule(fed)
+	if err != nil {
+		return nil, err
 	}
 	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
-		return Invalid("Options.History", o.History, "another file than Options.Checkpoint")
+		return nil, Invalid("Options.History", o.History, "another file than Options.Checkpoint")
 	}
 	for _, by := range fed.interceptors {
 		if err := check("", by, fed, 0); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	n, err := cohort(all, fed.Size())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := check("", all[0], fed, n); err != nil {
-		return err
+		return nil, err
 	}
-	if err := fed.fitsRun(all, n); !away { // the workers' memory is not known here
-		return err
+	if err := fed.fitsRun(all, n); err != nil && !away { // the workers' memory is not known here
+		return nil, err
 	}
-	return nil
+	return stop, nil
 }
 
 // fingerprint is task.Fingerprint for the federation's data and the given batch sizes, beside those that every task is traced for.

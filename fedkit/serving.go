@@ -49,7 +49,7 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err := u.fill(s, all); err != nil {
 		return nil, err
 	}
-	if err := checkRun(fed, all, u.opts); err != nil {
+	if _, err := checkRun(fed, all, u.opts); err != nil {
 		return nil, err
 	}
 	u.claims = claims.Of(all, u.callers, "")
