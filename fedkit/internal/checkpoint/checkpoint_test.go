@@ -50,6 +50,17 @@ func TestOtherState(t *testing.T) {
 	if err := c.fits(&history.History{}, States{is}); err == nil || !strings.Contains(err.Error(), "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing") {
 		t.Errorf("error %v", err)
 	}
+	queued := new(struct {
+		InFlight struct {
+			Queue struct {
+				Now    float64
+				Events []struct{ Time float64 }
+			}
+			Begun int
+		}
+	})
+	differ := differLayouts(States{queued}.layout(), States{new(struct{ InFlight struct{ Begun int } })}.layout())
+	expect.That(t, differ == nil, "a State from when work in flight had a queue: %q", differ)
 }
 
 func TestDue(t *testing.T) {
