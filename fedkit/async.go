@@ -166,7 +166,7 @@ func (r *arrival) dispatch(in []flight.Job) error {
 // begin starts the clients of the job.
 func (r *arrival) begin(job Job) error {
 	down, up, err := job.traffic(r.Fed.Task)
-	model, local := float64(r.Fed.Task.Bytes()), job.Local.WithDefaults()
+	local := job.Local.WithDefaults()
 	for _, c := range job.Clients {
 		r.began[c]++
 		call := r.began[c]
@@ -181,8 +181,7 @@ func (r *arrival) begin(job Job) error {
 			}
 			one.Steps = []int{steps}
 		}
-		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])
-		t := r.clock.Time(c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		t := r.timesOf(&one, c, one.steps(r.Fed)[0], down, up, call)
 		if !(t.Arrived <= math.MaxFloat64) {
 			return Invalid("Federation.Devices", fmt.Sprintf("one with which client %d is done at %v s", c, t.Arrived), "faster")
 		}

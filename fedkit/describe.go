@@ -7,15 +7,12 @@ import (
 	"reflect"
 	"slices"
 
-	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/source"
-	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -130,6 +127,9 @@ func checkRun(fed *Federation, all []Strategy, o Options) (*early.Rule, error) {
 	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
 		return nil, Invalid("Options.History", o.History, "another file than Options.Checkpoint")
 	}
+	if fed.wrong != nil {
+		return nil, fed.wrong
+	}
 	for _, by := range fed.interceptors {
 		if err := check("", by, fed, 0); err != nil {
 			return nil, err
@@ -179,47 +179,15 @@ func (f *Federation) batches(s Strategy) (sizes []int) {
 	return slices.Compact(sizes)
 }
 
-// origin is what a federation was made from, to detect later changes: a copy of the task, and hashes of the rest, through slices. They
-// take a few milliseconds for MNIST, and are valid in this process only.
-type origin struct {
-	data    [3]uint64 // training part, test part, the rest
-	clients uint64
-	task    Task // whose functions are those of today's task as long as it is unchanged
-}
-
-func originOf(d *datasets.Dataset, clients []partition.Client, t *Task) *origin {
-	o := &origin{[3]uint64{tree.Sum(d.Train), tree.Sum(d.Test), tree.Sum([]any{d.Shape, d.Classes, d.Tags, d.Inputs, d.Groups})}, tree.Sum(clients), *t}
-	o.task.Params, o.task.Code = slices.Clone(t.Params), slices.Clone(t.Code)
-	for i, p := range t.Params {
-		o.task.Params[i].Shape = slices.Clone(p.Shape)
-	}
-	return o
-}
-
 // unchanged refuses a federation that was changed after it was made: its data may be on the device already, its programs compiled,
 // and its results would be stored under the identity of the original.
 func (f *Federation) unchanged() error {
-	was, is := f.origin, originOf(f.Data, f.Clients, f.Task)
-	for _, part := range []struct {
-		name   string
-		same   bool
-		remedy string
-	}{
-		{"Federation.Data.Train", was.data[0] == is.data[0], "WithData has a copy in its place"},
-		{"Federation.Data.Test", was.data[1] == is.data[1], "WithData has a copy in its place"},
-		{"Federation.Data", was.data[2] == is.data[2], "fedkit.New takes other data"},
-		{"Federation.Clients", was.clients == is.clients, "partition.Given and fedkit.New take other clients, HoldOut leaves some out"},
-		{"Federation.Task", tree.Sum(was.task) == tree.Sum(is.task), "fedkit.New takes a model that makes another task"},
-	} {
-		if !part.same {
-			return Invalid(part.name, "changed", "what it was when the federation was made: "+part.remedy)
+	for _, g := range []*Federation{f, f.Unseen, f.Server} {
+		if g == nil {
+			continue
 		}
-	}
-	for _, also := range []*Federation{f.Unseen, f.Server} {
-		if also != nil {
-			if err := also.unchanged(); err != nil {
-				return err
-			}
+		if err := g.origin.Unchanged(g.Data, g.Clients, g.Task); err != nil {
+			return err
 		}
 	}
 	return nil

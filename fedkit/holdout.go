@@ -62,7 +62,7 @@ func (f *Federation) HoldOut(n int, seed uint64) (_ *Federation, err error) {
 
 // sealed sets what is kept of the federation as it was made.
 func (f *Federation) sealed() *Federation {
-	f.manifest, f.origin = f.manifestOf(), originOf(f.Data, f.Clients, f.Task)
+	f.manifest, f.origin = f.manifestOf(), holdings.OriginOf(f.Data, f.Clients, f.Task)
 	return f
 }
 
