@@ -86,9 +86,8 @@ func TestClock(t *testing.T) {
 		for _, m := range r.Absences {
 			missed = append(missed, m.Client)
 		}
-		if !reflect.DeepEqual(steps, c.steps) || !reflect.DeepEqual(missed, c.missed) {
-			t.Errorf("%s: steps %v, want %v; without clients %v, want %v", c.name, steps, c.steps, missed, c.missed)
-		}
+		expect.That(t, reflect.DeepEqual(steps, c.steps) && reflect.DeepEqual(missed, c.missed),
+			"%s: steps %v, want %v; without clients %v, want %v", c.name, steps, c.steps, missed, c.missed)
 	}
 }
 

@@ -274,15 +274,12 @@ func TestOptionsSayWhetherTheyChangeResults(t *testing.T) {
 				outcomes[i], identities[i] = x.run(fed)
 			}
 			same := f.Tag.Get("results") == "same"
-			if (outcomes[0] == outcomes[1]) != same {
-				t.Errorf("%s: the outcomes are equal: %v, and its tag is %q; %.200q and %.200q", name, !same, f.Tag.Get("results"), outcomes[0], outcomes[1])
-			}
+			expect.That(t, (outcomes[0] == outcomes[1]) == same,
+				"%s: the outcomes are equal: %v, and its tag is %q; %.200q and %.200q", name, !same, f.Tag.Get("results"), outcomes[0], outcomes[1])
 			if elsewhere := typ.Name() == "Job" || typ.Name() == "Pull" || name == "Options.Seed"; !elsewhere && (identities[0] == identities[1]) != same {
 				t.Errorf("%s, whose tag is %q: %s and %s", name, f.Tag.Get("results"), identities[0], identities[1])
 			}
 		}
 	}
-	if known != len(optionCases) {
-		t.Errorf("%d of %d cases are of an option", known, len(optionCases))
-	}
+	expect.That(t, known == len(optionCases), "%d of %d cases are of an option", known, len(optionCases))
 }

@@ -217,9 +217,8 @@ func TestForms(t *testing.T) {
 	for _, c := range cases {
 		is := config.Of(c.value)
 		b, err := json.Marshal(is)
-		if err != nil || string(b) != c.json || is.String() != c.text {
-			t.Errorf("%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
-		}
+		expect.That(t, err == nil && string(b) == c.json && is.String() == c.text,
+			"%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
 		var back config.Config
 		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(&back, is) || back.String() != is.String() {
 			t.Errorf("%s came back as %s, %v", is, &back, err)
@@ -322,9 +321,7 @@ func TestDeepNesting(t *testing.T) {
 		t.Errorf("%d parts are too deep, want 1", n)
 	}
 	b, err := json.Marshal(is)
-	if err != nil || len(b) > 10000 {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
+	expect.That(t, err == nil && len(b) <= 10000, "%d bytes, %v", len(b), err)
 	if err := json.Unmarshal(b, new(config.Config)); err != nil {
 		t.Error(err)
 	}
@@ -438,9 +435,7 @@ func TestWalk(t *testing.T) {
 		}
 		return nil
 	})
-	if err != stop || n != 2 {
-		t.Errorf("%v after %d visits", err, n)
-	}
+	expect.That(t, err == stop && n == 2, "%v after %d visits", err, n)
 }
 
 // Whatever a file holds, reading it does not panic, and what is read is written as the same again.
@@ -485,9 +480,7 @@ func second() any {
 
 // Types of one name, declared in two functions, are told apart by what they consist of.
 func TestTypes(t *testing.T) {
-	if config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) != "" {
-		t.Error("types of fedkit count")
-	}
+	expect.That(t, config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) == "", "types of fedkit count")
 	if a, b := config.Of(first()), config.Of(second()); a.String() != b.String() || config.Types(first()) == config.Types(second()) {
 		t.Errorf("%s, %s: %s, %s", a, b, config.Types(first()), config.Types(second()))
 	}
@@ -495,9 +488,7 @@ func TestTypes(t *testing.T) {
 		t.Error(a)
 	}
 	inside := func(v any) string { return config.Types(struct{ hidden any }{v}) }
-	if inside(first()) == inside(second()) {
-		t.Error("what an unexported field holds does not count")
-	}
+	expect.That(t, inside(first()) != inside(second()), "what an unexported field holds does not count")
 	loop := &looped{}
 	loop.Of = loop
 	config.Types(loop) // ends
