@@ -2,12 +2,14 @@ package fedkit
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -132,7 +134,14 @@ var localOptions = []localOption{
 		return fed.fitsExamples(l)
 	}},
 	{name: "LabelSmoothing", check: func(l Local, fed *Federation, _ int) error {
-		return refuse(l.LabelSmoothing > 0 && fed != nil && !fed.Data.Labeled(), "LabelSmoothing", l.LabelSmoothing, "0 for data without one label per example")
+		if l.LabelSmoothing == 0 || fed == nil {
+			return nil
+		}
+		if !fed.Data.Labeled() {
+			return Invalid("LabelSmoothing", l.LabelSmoothing, "0 for data without one label per example")
+		}
+		b, k := float64(fed.batch(l)), float64(fed.Data.Classes)
+		return memory.Fits("Batch", fed.batch(l), b, 4*b*k*k, fmt.Sprintf("outputs for %.0f examples, with each of %.0f labels,", b, k))
 	}},
 	{name: "KeepMemory", check: func(l Local, fed *Federation, _ int) error {
 		if slots := l.Optimizer.Slots(); l.KeepMemory {

@@ -58,11 +58,13 @@ func (j *Job) perExample() map[string][][]float32 {
 }
 
 func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
-	of := *o.task
+	of := o.task
 	if o.smooth > 0 {
-		of.Loss = smoothed(o.task.Loss, o.smooth, o.classes)
+		own := *of
+		own.Loss = smoothed(of.Loss, o.smooth, o.classes)
+		of = &own
 	}
-	b := task.BatchOf(&of, in)
+	b := task.BatchOf(of, in)
 	if o.Objective == nil {
 		trained = b.Loss(b.Out)
 	} else {

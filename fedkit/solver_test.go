@@ -320,6 +320,8 @@ func TestSmoothedLabels(t *testing.T) {
 	got := rowsOf(t, NewMatrix([]float32{1, 2, 4}, 1, 3).Apply(p))[0][0]
 	expect.That(t, math.Abs(got-2.7698) < 1e-4, "%v", got)
 	fed, _ := toy(t, 4)
+	machine(t, 4*4*9-1)
+	expect.Error(t, "Batch = 4: must be at most 3: outputs for 4 examples, with each of 3 labels, take 144 B")(Check(Local{Batch: 4, LR: 1, LabelSmoothing: 0.1}, fed, 1))
 	other := *fed
 	other.Data = &datasets.Dataset{Name: "values"}
 	expect.Error(t, "LabelSmoothing = 0.1: must be 0 for data without one label per example")(Check(Local{LR: 1, LabelSmoothing: 0.1}, &other, 1))
