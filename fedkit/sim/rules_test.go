@@ -140,9 +140,8 @@ func TestRefusals(t *testing.T) {
 		{Trace{File: "testdata/none.csv"}, "open testdata/none.csv: no such file or directory"},
 		{Trace{File: "testdata/devices.csv", Period: 5}, "On.Period = 5: must be 0 or a number ≥ 115200, the end of the last interval"},
 	} {
-		if _, err := test.rule.Draw(3); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "sim.") {
-			t.Errorf("%v: %v, want %q", test.rule, err, test.want)
-		}
+		_, err := test.rule.Draw(3)
+		expect.That(t, err != nil && strings.Contains(err.Error(), test.want) && strings.HasPrefix(err.Error(), "sim."), "%v: %v, want %q", test.rule, err, test.want)
 	}
 }
 
