@@ -1,7 +1,9 @@
 package fedkit
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -35,14 +37,12 @@ type Async struct {
 // A client that begins receives the job's current Start. A client whose result arrives, or that drops out, is replaced at once;
 // those still missing when the round ends begin with the next, from its model. Results are computed as late as possible, many
 // side by side.
-func (r *Round) TrainAsync(f *InFlight, a Async) *Updates {
-	defer r.restoreStage(r.stage)
-	if !r.enter("arrive") {
-		return r.noUpdates(a.Job, nil)
-	}
-	u, err := (&arrival{Round: r, f: f, a: Defaults(a)}).collect()
-	if err != nil {
-		return r.noUpdates(a.Job, err)
+func (r *Round) TrainAsync(f *InFlight, a Async) (u *Updates) {
+	if !r.in("arrive", func() (err error) {
+		u, err = (&arrival{Round: r, f: f, a: Defaults(a)}).collect()
+		return err
+	}) {
+		return r.noUpdates(a.Job)
 	}
 	return u
 }
@@ -68,23 +68,22 @@ func (r *arrival) collect() (*Updates, error) {
 		if err := r.dispatch(in); err != nil {
 			return nil, err
 		}
-		event, _ := f.Queue.Pop()
-		at := slices.IndexFunc(f.Jobs, func(w flight.Job) bool { return w.Number == event.Number })
-		r.clock.Now = max(r.clock.Now, event.Time)
-		if w := &f.Jobs[at]; !w.Lost && w.Model == nil {
+		at := f.Next()
+		w := &f.Jobs[at]
+		r.clock.Now = max(r.clock.Now, w.Arrived)
+		if !w.Lost && w.Model == nil {
 			if err := r.compute(); err != nil {
 				return nil, err
 			}
 		}
-		w := f.Jobs[at]
-		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 		if w.Lost {
 			r.absent(sim.Times{Client: w.Client, Begin: w.Begin, Arrived: w.Arrived, Lost: true})
 		} else {
-			in = append(in, w)
+			in = append(in, *w)
 		}
+		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 	}
-	return r.updates(in), nil
+	return r.updates(in)
 }
 
 // check refuses what cannot be trained, and fields that cannot differ between rounds: of earlier rounds, only Start and Local are kept.
@@ -150,15 +149,16 @@ func (r *arrival) dispatch(in []flight.Job) error {
 		rng = Random(r.opts.Seed, "select", r.T, r.begins)
 	}
 	r.busy = busy
-	job.Clients = r.choose(r.a.Selector, n, idle, rng)
+	var err error
+	job.Clients, err = r.choose(r.a.Selector, n, idle, rng)
 	r.busy = nil
 	for _, c := range job.Clients {
 		if busy[c] {
-			r.Fail(Invalid("Selector", job.Clients, "idle clients: see Round.Candidates"))
+			return Invalid("Selector", job.Clients, "idle clients: see Round.Candidates")
 		}
 	}
-	if r.err != nil {
-		return r.err
+	if err = cmp.Or(r.err, err); err != nil {
+		return err
 	}
 	return r.begin(job)
 }
@@ -166,7 +166,7 @@ func (r *arrival) dispatch(in []flight.Job) error {
 // begin starts the clients of the job.
 func (r *arrival) begin(job Job) error {
 	down, up, err := job.traffic(r.Fed.Task)
-	model, local := float64(r.Fed.Task.Bytes()), job.Local.WithDefaults()
+	local := job.Local.WithDefaults()
 	for _, c := range job.Clients {
 		r.began[c]++
 		call := r.began[c]
@@ -181,13 +181,12 @@ func (r *arrival) begin(job Job) error {
 			}
 			one.Steps = []int{steps}
 		}
-		examples := one.examples(r.Fed, c, one.steps(r.Fed)[0])
-		t := r.clock.Time(c, down*model+r.base(c, down), examples, up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		w := flight.Job{Client: c, Number: r.f.Begun, Round: r.T, Call: call, Steps: steps, Begin: t.Begin, Received: t.Received, Finished: t.Trained, Arrived: t.Arrived, Lost: t.Lost}
-		if err := r.f.Queue.Push(w.Event()); err != nil {
-			return err
+		t := r.timesOf(&one, c, one.steps(r.Fed)[0], down, up, call)
+		if !(t.Arrived <= math.MaxFloat64) {
+			return Invalid("Federation.Devices", fmt.Sprintf("one with which client %d is done at %v s", c, t.Arrived), "faster")
 		}
-		r.f.Jobs = append(r.f.Jobs, w)
+		r.f.Jobs = append(r.f.Jobs, flight.Job{Client: c, Number: r.f.Begun, Round: r.T, Call: call, Steps: steps,
+			Begin: t.Begin, Received: t.Received, Finished: t.Trained, Arrived: t.Arrived, Lost: t.Lost})
 		r.f.Begun++
 	}
 	r.Traffic(float64(len(job.Clients))*down, 0)
@@ -196,7 +195,7 @@ func (r *arrival) begin(job Job) error {
 }
 
 // updates returns the results that arrived, and drops model versions that no work started from.
-func (r *arrival) updates(in []flight.Job) *Updates {
+func (r *arrival) updates(in []flight.Job) (*Updates, error) {
 	f, u := r.f, &Updates{Positions: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {
@@ -214,7 +213,7 @@ func (r *arrival) updates(in []flight.Job) *Updates {
 		return v.Round != r.T && !slices.ContainsFunc(f.Jobs, func(w flight.Job) bool { return w.Round == v.Round })
 	})
 	if len(f.Jobs) == 0 { // nil, as after a resume
-		f.Jobs, f.Queue.Events = nil, nil
+		f.Jobs = nil
 	}
 	r.calls++
 	job := r.a.Job
@@ -239,7 +238,7 @@ func (r *arrival) compute() error {
 			at = append(at, i)
 		}
 	}
-	slices.SortFunc(at, func(i, j int) int { return f.Jobs[i].Event().Compare(f.Jobs[j].Event()) })
+	slices.SortFunc(at, func(i, j int) int { return f.Jobs[i].Compare(f.Jobs[j]) })
 	lanes, err := r.lanes(e)
 	if err != nil {
 		return err

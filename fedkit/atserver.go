@@ -49,8 +49,7 @@ func (f *Federation) WithServer(s Server) (_ *Federation, err error) {
 	}
 	g.Rule = f.Rule + note
 	g.Server = g.serverOf([]partition.Client{{Train: rows}}, []sim.Device{s.Device})
-	g.manifest, g.origin = g.manifestOf(), originOf(g.Data, g.Clients, g.Task)
-	return &g, nil
+	return g.sealed(), nil
 }
 
 // rows returns the server's rows, in ascending order if they are drawn.
@@ -73,8 +72,8 @@ func (s *Server) rows(f *Federation) ([]int, error) {
 
 // serverOf returns the server's rows as a federation of one client, on the same data on the device.
 func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) *Federation {
-	return &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule,
-		origin: originOf(f.Data, clients, f.Task), lazy: &lazyEngine{of: f.lazy, rows: holdings.Train(clients)}}
+	g := &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule, lazy: &lazyEngine{of: f.lazy, rows: holdings.Train(clients)}}
+	return g.sealed()
 }
 
 // TrainServer runs the job at the server, on the rows that it holds: with the same local solver, batches and optimizers as a client,
@@ -84,16 +83,14 @@ func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) 
 // wait. A model that is not finite is an error.
 //
 //	x = r.TrainServer(fedkit.Job{Start: x, Local: s.Server, Objective: …}).Models
-func (r *Round) TrainServer(job Job) *Updates {
-	defer r.restoreStage(r.stage)
+func (r *Round) TrainServer(job Job) (u *Updates) {
 	job.Clients = []int{0}
-	if !r.enter("train at the server") {
-		return r.noUpdates(job, nil)
-	}
-	r.calls++
-	u, err := r.solveAtServer(&job)
-	if err != nil {
-		return r.noUpdates(job, err)
+	if !r.in("train at the server", func() (err error) {
+		r.calls++
+		u, err = r.solveAtServer(&job)
+		return err
+	}) {
+		return r.noUpdates(job)
 	}
 	return u
 }

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/tree"
+	"fedkit.example/fedkit/internal/nested"
 )
 
 // Checker is a strategy, or a part of one at any depth, that validates its options. Check is called once, before anything
@@ -58,10 +58,11 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 			}
 		}
 		if s, ok := part.(Strategy); ok { // its Check sees its defaults
-			if err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, filling); err != nil {
+			filled, err := nested.Filled(s)
+			if err != nil {
 				return err
 			}
-			part = s
+			part = filled
 		}
 		if c, ok := part.(Checker); ok {
 			return fault.Within(at, c.Check(fed, n))

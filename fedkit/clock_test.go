@@ -1,7 +1,6 @@
 package fedkit_test
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
@@ -88,9 +86,8 @@ func TestClock(t *testing.T) {
 		for _, m := range r.Absences {
 			missed = append(missed, m.Client)
 		}
-		if !reflect.DeepEqual(steps, c.steps) || !reflect.DeepEqual(missed, c.missed) {
-			t.Errorf("%s: steps %v, want %v; without clients %v, want %v", c.name, steps, c.steps, missed, c.missed)
-		}
+		expect.That(t, reflect.DeepEqual(steps, c.steps) && reflect.DeepEqual(missed, c.missed),
+			"%s: steps %v, want %v; without clients %v, want %v", c.name, steps, c.steps, missed, c.missed)
 	}
 }
 
@@ -132,29 +129,6 @@ func TestRoundWithoutClients(t *testing.T) {
 	h := timed(t, fourSpeeds(t, func(i int, d *sim.Device) { d.Latency = 100 }), s, fedkit.Options{Rounds: 2, Pace: fedkit.Pace{Deadline: 1}})
 	if a, b := h.Rounds[0].Global, h.Rounds[1].Global; !reflect.DeepEqual(a, b) || len(h.Rounds[1].Absences) != 4 {
 		t.Errorf("scores %v and %v, missed %v", a, b, h.Rounds[1].Absences)
-	}
-}
-
-// A run that was interrupted has the same clock and the same clients as one that was not, synchronous or not.
-func TestClockAfterResume(t *testing.T) {
-	devices := sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2), OnFor: sim.Constant(20), OffFor: sim.Constant(5), Seed: 3}
-	for _, s := range []func() fedkit.Strategy{
-		func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.5, Local: hundred} },
-		func() fedkit.Strategy { return &strategy.FedBuff{Concurrency: 5, K: 2, Local: hundred} },
-		func() fedkit.Strategy { return &strategy.FedAsync{Concurrency: 5, Local: hundred} },
-	} {
-		fed := expect.Value(relabeled(t).WithDevices(devices))(t)
-		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Concurrency: 2, Pace: fedkit.Pace{Deadline: 10, OverSelection: 0.3}}
-		whole := timed(t, fed, s(), o)
-		o.Checkpoint, o.Rounds, o.Concurrency = filepath.Join(t.TempDir(), "run"), 8, 1
-		timed(t, fed, s(), o)
-		o.Rounds = 12
-		if again := timed(t, fed, s(), o); !bytes.Equal(expect.Value(fedtest.Outcome(nil, whole))(t), expect.Value(fedtest.Outcome(nil, again))(t)) {
-			t.Errorf("%s: another history after a resume", whole.Strategy)
-		}
-		if whole.Last().Clock <= whole.Rounds[0].Clock {
-			t.Errorf("%s: %v s after round 1, %v in the end", whole.Strategy, whole.Rounds[0].Clock, whole.Last().Clock)
-		}
 	}
 }
 

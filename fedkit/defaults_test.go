@@ -46,9 +46,8 @@ func TestStepsSeeDefaults(t *testing.T) {
 			expect.Error(t, "round 3: panic: in a step")(err)
 			want = append(want, "0 8 0.1 2")
 		}
-		if !reflect.DeepEqual(s.State.Saw, want) || s.Mu != Zero || s.Every != 0 || s.Inner.Mu != 0 || s.Inner.Every != 2 {
-			t.Errorf("%+v, %+v, want %q", s, s.Inner, want)
-		}
+		expect.That(t, reflect.DeepEqual(s.State.Saw, want) && s.Mu == Zero && s.Every == 0 && s.Inner.Mu == 0 && s.Inner.Every == 2,
+			"%+v, %+v, want %q", s, s.Inner, want)
 		want, s.State.Saw = append(want, "set"), append(s.State.Saw, "set")
 	}
 	if got := Defaults(tagged{Mu: Zero}); got.Mu != 0 || got.Every != 5 {

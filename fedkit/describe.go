@@ -7,14 +7,12 @@ import (
 	"reflect"
 	"slices"
 
-	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/source"
-	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -28,16 +26,19 @@ import (
 //
 // Errors: options that Run refuses; a federation whose data, clients or task were changed after it was made.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
-	h, _, err := describe(fed, s, o)
-	return h, err
+	u, _, err := describe(fed, s, o)
+	if err != nil {
+		return nil, err
+	}
+	return u.h, nil
 }
 
-// describe also returns the strategy and those it wraps.
-func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strategy, err error) {
+// describe first checks the run, and then says what identifies it. It also returns the strategy and those it wraps.
+func describe(fed *Federation, s Strategy, o Options) (u *underway, all []Strategy, err error) {
 	name := ""
 	defer func() {
 		if err != nil {
-			h, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
+			err = fmt.Errorf("fedkit: %s%w", name, err)
 		}
 	}()
 	defer fault.Recovered("", &err) // in a method of a part
@@ -47,43 +48,54 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if all, err = nested.All(s); err != nil {
 		return nil, nil, err
 	}
-	h = &History{Config: config.Of(s), Settings: o.settings(), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
-	h.Strategy = config.Of(all[len(all)-1]).Name()
-	h.Name = cmp.Or(o.Name, h.Strategy)
-	name = h.Strategy + ": "
-	if fed.interceptors != nil {
-		h.Interceptors = config.Of(fed.interceptors)
-	}
+	strategy := config.Of(all[len(all)-1]).Name()
+	name = strategy + ": "
 	if err := fed.unchanged(); err != nil {
 		return nil, nil, err
 	}
-	own, unseen := source.Own(graphsOf(fed.Task))
-	if h.Code = source.Of(s, o.Metrics, fed.interceptors); unseen != "" && source.Unseen(h.Code) == "" {
-		h.Code += "; unseen Federation.Task." + unseen
-	}
-	if err := checkRun(fed, all, o, h); err != nil {
+	u = &underway{fed: fed, opts: Defaults(o)}
+	if u.stop, err = checkRun(fed, all, o); err != nil {
 		return nil, nil, err
 	}
 	if _, err := xla.Backend(); err != nil {
 		return nil, nil, err
 	}
-	m := fed.Manifest()
-	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
-	if fed.Devices != nil {
-		devices := slices.Concat(fed.Devices, fed.edges)
-		if fed.Server != nil {
-			devices = append(devices, fed.Server.Devices...)
+	if u.h, err = fed.identity(s, o); err != nil {
+		return nil, nil, err
+	}
+	u.h.Strategy, u.h.Name = strategy, cmp.Or(o.Name, strategy)
+	if o.Checkpoint != "" {
+		err = cmp.Or(u.h.Complete(), nested.CheckStates(all))
+	}
+	return u, all, err
+}
+
+// identity returns a history with what identifies a run, but for its strategy's name.
+func (f *Federation) identity(s Strategy, o Options) (h *History, err error) {
+	m := f.Manifest()
+	h = &History{Config: config.Of(s), Settings: o.Config(), Data: f.Data.Name, Partition: f.Rule, Model: f.Task.Name, Clients: f.Size(), Params: f.Task.Dim(), Seed: o.Seed,
+		Manifest: &m, Device: xla.Device(), Hardware: xla.Hardware(), Types: config.Types(s, o.Metrics, f.interceptors), Code: source.Of(s, o.Metrics, f.interceptors)}
+	if f.interceptors != nil {
+		h.Interceptors = config.Of(f.interceptors)
+	}
+	own, unseen := source.Own(graphsOf(f.Task))
+	if unseen != "" && source.Unseen(h.Code) == "" {
+		h.Code += "; unseen Federation.Task." + unseen
+	}
+	if f.Devices != nil {
+		devices := slices.Concat(f.Devices, f.edges)
+		if f.Server != nil {
+			devices = append(devices, f.Server.Devices...)
 		}
-		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(devices)
+		h.Devices, h.DevicesHash = config.Of(f.deviceRule), hashDevices(devices)
 	}
 	if o.Workers != nil {
 		if h.Device, h.Hardware, err = o.Workers.Device(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	h.Types = config.Types(s, o.Metrics, fed.interceptors)
-	h.Task, err = fed.fingerprint(fed.batches(s), own)
-	return h, all, err
+	h.Task, err = f.fingerprint(f.batches(s), own)
+	return h, err
 }
 
 // graphsOf are the functions that a task is made of. What they captured is in their graphs.
@@ -92,60 +104,48 @@ func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Featur
 	return all
 }
 
-// checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
+// checkRun checks the options of a run and those of its strategy, and returns when the run ends.
+func checkRun(fed *Federation, all []Strategy, o Options) (*early.Rule, error) {
 	if isNil(reflect.ValueOf(o.Watch)) {
-		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
+		return nil, Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
 	if isNil(reflect.ValueOf(o.Workers)) {
-		return Invalid("Options.Workers", fmt.Sprintf("nil %T", o.Workers), "workers, or left out for none")
+		return nil, Invalid("Options.Workers", fmt.Sprintf("nil %T", o.Workers), "workers, or left out for none")
 	}
 	away := o.Workers != nil
 	o.Watch, o.Workers = nil, nil // not parts to check
 	if err := check("Options", o, fed, 0); err != nil {
-		return err
+		return nil, err
 	}
 	if err := measure.Check(o.Metrics); err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := o.earlyRule(fed); err != nil {
-		return err
+	stop, err := o.earlyRule(fed)
+	if err != nil {
+		return nil, err
 	}
 	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
-		return Invalid("Options.History", o.History, "another file than Options.Checkpoint")
+		return nil, Invalid("Options.History", o.History, "another file than Options.Checkpoint")
+	}
+	if fed.wrong != nil {
+		return nil, fed.wrong
 	}
 	for _, by := range fed.interceptors {
 		if err := check("", by, fed, 0); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	n, err := cohort(all, fed.Size())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := check("", all[0], fed, n); err != nil {
-		return err
+		return nil, err
 	}
 	if err := fed.fitsRun(all, n); err != nil && !away { // the workers' memory is not known here
-		return err
+		return nil, err
 	}
-	if o.Checkpoint == "" {
-		return nil
-	}
-	if err := h.Complete(); err != nil {
-		return err
-	}
-	return nested.CheckStates(all)
-}
-
-// settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new
-// option does not change the identity of earlier runs.
-type settings Options
-
-func (o Options) settings() *config.Config {
-	o = Defaults(o)
-	o.Seed = 0 // it is in History.Seed
-	return config.Of(settings(o))
+	return stop, nil
 }
 
 // fingerprint is task.Fingerprint for the federation's data and the given batch sizes, beside those that every task is traced for.
@@ -179,47 +179,15 @@ func (f *Federation) batches(s Strategy) (sizes []int) {
 	return slices.Compact(sizes)
 }
 
-// origin is what a federation was made from, to detect later changes: a copy of the task, and hashes of the rest, through slices. They
-// take a few milliseconds for MNIST, and are valid in this process only.
-type origin struct {
-	data    [3]uint64 // training part, test part, the rest
-	clients uint64
-	task    Task // whose functions are those of today's task as long as it is unchanged
-}
-
-func originOf(d *datasets.Dataset, clients []partition.Client, t *Task) *origin {
-	o := &origin{[3]uint64{tree.Sum(d.Train), tree.Sum(d.Test), tree.Sum([]any{d.Shape, d.Classes, d.Tags, d.Inputs, d.Groups})}, tree.Sum(clients), *t}
-	o.task.Params, o.task.Code = slices.Clone(t.Params), slices.Clone(t.Code)
-	for i, p := range t.Params {
-		o.task.Params[i].Shape = slices.Clone(p.Shape)
-	}
-	return o
-}
-
 // unchanged refuses a federation that was changed after it was made: its data may be on the device already, its programs compiled,
 // and its results would be stored under the identity of the original.
 func (f *Federation) unchanged() error {
-	was, is := f.origin, originOf(f.Data, f.Clients, f.Task)
-	for _, part := range []struct {
-		name   string
-		same   bool
-		remedy string
-	}{
-		{"Federation.Data.Train", was.data[0] == is.data[0], "WithData has a copy in its place"},
-		{"Federation.Data.Test", was.data[1] == is.data[1], "WithData has a copy in its place"},
-		{"Federation.Data", was.data[2] == is.data[2], "fedkit.New takes other data"},
-		{"Federation.Clients", was.clients == is.clients, "partition.Given and fedkit.New take other clients, HoldOut leaves some out"},
-		{"Federation.Task", tree.Sum(was.task) == tree.Sum(is.task), "fedkit.New takes a model that makes another task"},
-	} {
-		if !part.same {
-			return Invalid(part.name, "changed", "what it was when the federation was made: "+part.remedy)
+	for _, g := range []*Federation{f, f.Unseen, f.Server} {
+		if g == nil {
+			continue
 		}
-	}
-	for _, also := range []*Federation{f.Unseen, f.Server} {
-		if also != nil {
-			if err := also.unchanged(); err != nil {
-				return err
-			}
+		if err := g.origin.Unchanged(g.Data, g.Clients, g.Task); err != nil {
+			return err
 		}
 	}
 	return nil

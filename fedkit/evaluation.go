@@ -140,13 +140,11 @@ func (r evaluation) resolve(sv *Serving) {
 // serve returns what the strategy serves now, and whether it is valid.
 func (r evaluation) serve(s Strategy) (sv Serving, ok bool) {
 	r.quiet = true
-	if r.enter("serve") {
+	ok = r.in("serve", func() error {
 		sv = s.Serve(r.Round)
-	}
-	if r.err == nil {
-		r.Fail(r.checkServing(&sv))
-	}
-	return sv, r.err == nil
+		return r.checkServing(&sv)
+	})
+	return sv, ok
 }
 
 // cluster records the clusters of a round without evaluation.

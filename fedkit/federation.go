@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,8 +39,9 @@ type Federation struct {
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest
-	origin       *origin
+	origin       *holdings.Origin
 	interceptors []Interceptor
+	wrong        error // of an interceptor, which a run reports
 	lazy         *lazyEngine
 }
 
@@ -116,10 +118,8 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err != nil {
 		return nil, err
 	}
-	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
-		origin: originOf(deal.Data, deal.Clients, made), lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
-	f.manifest = f.manifestOf()
-	return f, nil
+	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule, lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
+	return f.sealed(), nil
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -281,25 +281,15 @@ type Interceptor interface {
 	String() string
 }
 
-// invalidInterceptor takes the place of an invalid interceptor, nil or with a String that panics, until a run reports err.
-type invalidInterceptor struct{ err error }
-
-func (invalidInterceptor) Intercept(u *Updates, _ *rand.Rand) *Matrix { return u.Models }
-func (invalidInterceptor) String() string                             { return "nil" }
-func (n invalidInterceptor) Check(*Federation, int) error             { return n.err }
-
 // Intercept returns the same federation with one more interceptor, after those it has. The two share the data on the device and
 // the compiled programs. Run refuses a nil interceptor, one whose String panics, and a federation that was not made by New.
 func (f *Federation) Intercept(by Interceptor) *Federation {
 	if f == nil {
 		return nil
 	}
-	words, err := describeInterceptor(by)
-	if err != nil {
-		by = invalidInterceptor{err}
-	}
 	g := *f
-	g.Rule, g.interceptors = f.Rule+"; "+words, append(slices.Clone(f.interceptors), by)
+	words, err := describeInterceptor(by)
+	g.Rule, g.interceptors, g.wrong = f.Rule+"; "+words, append(slices.Clone(f.interceptors), by), cmp.Or(f.wrong, err)
 	return &g
 }
 
@@ -334,14 +324,13 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, &lazyEngine{rows: f.lazy.rows}
 	if f.Unseen != nil {
 		unseen := *f.Unseen
-		unseen.Data, unseen.lazy, unseen.origin = d, g.lazy, originOf(d, unseen.Clients, g.Task)
-		g.Unseen = &unseen
+		unseen.Data, unseen.lazy = d, g.lazy
+		g.Unseen = unseen.sealed()
 	}
 	if f.Server != nil {
 		g.Server = g.serverOf(f.Server.Clients, f.Server.Devices)
 	}
-	g.manifest, g.origin = g.manifestOf(), originOf(d, g.Clients, g.Task)
-	return &g, nil
+	return g.sealed(), nil
 }
 
 // sizes describes what another data set must have in common.

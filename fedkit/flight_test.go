@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
@@ -55,9 +54,7 @@ func TestArrivals(t *testing.T) {
 					got = append(got, arrival{s.Client, s.Staleness, math.Round(float64(s.Begin)*1e6) / 1e6, math.Round(float64(s.Arrived)*1e6) / 1e6})
 				}
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("arrivals\n%v, want\n%v", got, c.want)
-			}
+			expect.That(t, slices.Equal(got, c.want), "arrivals\n%v, want\n%v", got, c.want)
 		})
 	}
 }
@@ -73,17 +70,14 @@ func TestWorkIsDoneOnce(t *testing.T) {
 		h := timed(t, fed, s, fedkit.Options{Rounds: 80, EvalEvery: 80, Seed: seed})
 		free, now, ended := make([]float64, fed.Size()), 0.0, 0
 		took := func(client int, begin, end fedkit.Float) {
-			if float64(begin) < free[client] || end < begin {
-				t.Fatalf("seed %d: client %d works from %v to %v s, and before until %v", seed, client, begin, end, free[client])
-			}
+			expect.Must(t, float64(begin) >= free[client] && end >= begin,
+				"seed %d: client %d works from %v to %v s, and before until %v", seed, client, begin, end, free[client])
 			free[client] = float64(end)
 			ended++
 		}
 		clock := []float64{0}
 		for _, r := range h.Rounds {
-			if len(r.Results) != s.K {
-				t.Fatalf("seed %d, round %d: %d results, want %d", seed, r.Round, len(r.Results), s.K)
-			}
+			expect.Must(t, len(r.Results) == s.K, "seed %d, round %d: %d results, want %d", seed, r.Round, len(r.Results), s.K)
 			for _, m := range r.Absences {
 				took(m.Client, m.Begin, m.End)
 			}
@@ -98,13 +92,11 @@ func TestWorkIsDoneOnce(t *testing.T) {
 			clock = append(clock, float64(r.Clock))
 		}
 		f := &s.State.InFlight
-		if f.Begun != ended+len(f.Jobs) || len(f.Jobs) >= max(2, atWork+1) {
-			t.Errorf("seed %d: %d pieces of work began, %d ended, %d are under way", seed, f.Begun, ended, len(f.Jobs))
-		}
+		expect.That(t, f.Begun == ended+len(f.Jobs) && len(f.Jobs) < max(2, atWork+1),
+			"seed %d: %d pieces of work began, %d ended, %d are under way", seed, f.Begun, ended, len(f.Jobs))
 		for _, w := range f.Jobs {
-			if !slices.ContainsFunc(f.Versions, func(v flight.Version) bool { return v.Round == w.Round }) || len(f.Versions) > atWork+1 {
-				t.Errorf("seed %d: %d models are kept for %d pieces of work", seed, len(f.Versions), len(f.Jobs))
-			}
+			expect.That(t, slices.ContainsFunc(f.Versions, func(v flight.Version) bool { return v.Round == w.Round }) && len(f.Versions) <= atWork+1,
+				"seed %d: %d models are kept for %d pieces of work", seed, len(f.Versions), len(f.Jobs))
 		}
 	}
 }
@@ -129,15 +121,12 @@ func TestNotFiniteWhenItArrives(t *testing.T) {
 	fed := fourSpeeds(t, nil).Intercept(spoiled{[]int{1}})
 	s := func() fedkit.Strategy { return &strategy.FedAsync{Concurrency: 2, Selector: lowest, Local: hundred} }
 	_, err := fedkit.Run(context.Background(), fed, s(), fedkit.Options{Rounds: 5})
-	if !errors.Is(err, fedkit.ErrNotFinite) || !strings.Contains(err.Error(), "round 2") || !strings.Contains(err.Error(), "client 1 ") {
-		t.Errorf("error %v, want one that names round 2 and client 1", err)
-	}
+	expect.That(t, errors.Is(err, fedkit.ErrNotFinite), "error %v", err)
+	expect.Error(t, "round 2", "client 1 ")(err)
 	h := timed(t, fed, s(), fedkit.Options{Rounds: 5, NotFinite: fedkit.Skip})
 	for i, want := range []bool{false, true, false, true, false} {
 		r := h.Rounds[i]
-		if len(r.Results) != 1 || r.Results[0].Skipped != want {
-			t.Errorf("round %d: %+v, want Skipped %v", i+1, r.Results, want)
-		}
+		expect.That(t, len(r.Results) == 1 && r.Results[0].Skipped == want, "round %d: %+v, want Skipped %v", i+1, r.Results, want)
 		if i > 0 && want == (r.Global.Loss != h.Rounds[i-1].Global.Loss) {
 			t.Errorf("round %d: loss %v after %v", i+1, r.Global.Loss, h.Rounds[i-1].Global.Loss)
 		}
@@ -222,4 +211,6 @@ func TestWorkThatIsRefused(t *testing.T) {
 		}}
 		expect.Invalid(t, c.field+" = ")(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 2}))
 	}
+	never := expect.Value(fed.WithDevices(sim.Devices{PerExample: sim.Constant(1e308)}))(t)
+	expect.Invalid(t, "Federation.Devices = one with which client ")(fedkit.Run(context.Background(), never, &strategy.FedAsync{Concurrency: 2, Local: hundred}, fedkit.Options{Rounds: 2}))
 }

@@ -56,11 +56,14 @@ func (f *Federation) HoldOut(n int, seed uint64) (_ *Federation, err error) {
 	}
 	seen.Rule = fmt.Sprintf("%s; %d %s held out, seed %d", f.Rule, n, clients, seed)
 	unseen.Rule = fmt.Sprintf("%s; the %d %s held out, seed %d", f.Rule, n, clients, seed)
-	seen.Unseen = &unseen
-	for _, g := range []*Federation{&seen, &unseen} {
-		g.manifest, g.origin = g.manifestOf(), originOf(g.Data, g.Clients, g.Task)
-	}
-	return &seen, nil
+	seen.Unseen = unseen.sealed()
+	return seen.sealed(), nil
+}
+
+// sealed sets what is kept of the federation as it was made.
+func (f *Federation) sealed() *Federation {
+	f.manifest, f.origin = f.manifestOf(), holdings.OriginOf(f.Data, f.Clients, f.Task)
+	return f
 }
 
 // manifestOf returns the memoized manifest of the federation's data. The clients' hash covers the unseen ones and the server's rows too.

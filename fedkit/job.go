@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -134,19 +133,9 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	work = &engine.Job{
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Most: j.MaxClients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
-		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.PerExample,
+		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.perExample(), Objective: j.objective(fed),
 		Order: func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
 		Key:   func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
-	}
-	if j.Objective != nil || j.Weights != nil {
-		work.Objective = objective{j.Objective, fed.Task, j.Weights != nil}
-	}
-	if j.Weights != nil {
-		work.PerExample = maps.Clone(j.PerExample)
-		if work.PerExample == nil {
-			work.PerExample = map[string][][]float32{}
-		}
-		work.PerExample[weights] = j.Weights
 	}
 	return work, err
 }

@@ -1,27 +1,11 @@
 package fedkit
 
-import (
-	"fmt"
-
-	"fedkit.example/fedkit/config"
-)
+import "fmt"
 
 // memories are those of all clients' optimizers, kept from round to round: see Local.KeepMemory. They are a State of the run.
 type memories struct {
 	Slots *Matrix // [M, slots·d], 0 for a client that has not trained; nil before the first job
 	Steps []int   // by client, its local steps so far
-}
-
-// keepsMemory reports whether a Local in the strategies has KeepMemory.
-func keepsMemory(all []Strategy) (found bool) {
-	for _, s := range all {
-		_ = config.Walk(s, func(_ string, part any) error {
-			l, ok := part.(Local)
-			found = found || ok && l.KeepMemory
-			return nil
-		})
-	}
-	return found
 }
 
 // recall gives a job the memory of its clients' optimizers.

@@ -70,22 +70,6 @@ func TestKeptMemoryGoesOn(t *testing.T) {
 	}
 }
 
-// A client that has not trained has an empty memory: in its first round it trains as with none kept.
-func TestMemoryIsEmptyBeforeTheFirstRound(t *testing.T) {
-	fed, _ := toy(t, 3, 17, 8, 1)
-	l := Local{Batch: 4, LR: 0.02, Optimizer: Adam{}}
-	first := func(keep bool) []float32 {
-		s := &alone{Local: l, Steps: []int{3, 2, 1, 4}}
-		s.Local.KeepMemory = keep
-		expect.Value(Run(context.Background(), fed, s, Options{Rounds: 1}))(t)
-		return expect.Value(s.State.W.Host())(t)
-	}
-	kept := first(true) // another program: rounding differs
-	for j, v := range first(false) {
-		expect.Must(t, math.Abs(float64(kept[j]-v)) <= 1e-6*(1+math.Abs(float64(v))), "value %d: %v with, %v without kept memory", j, kept[j], v)
-	}
-}
-
 // Three rounds of FedAvg with kept Adam memory, in float64: each client goes on with its own m, v and t from the model of all.
 func TestKeptAdamInFloat64(t *testing.T) {
 	fed, o := toy(t, 3, 17, 8)

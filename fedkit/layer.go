@@ -7,7 +7,6 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/holdings"
 	"gonum.org/v1/gonum/mat"
 )
@@ -18,51 +17,39 @@ import (
 // Your own models name theirs by NameLayer. An empty name stands for Task.Features, the input of the last layer.
 //
 // It adds nothing to the round's bytes or its clock. After an error, there are no Predictions.
-func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clients []int) []Predictions {
-	defer r.restoreStage(r.stage)
-	if !r.enter("features") {
-		return nil
-	}
-	err := r.Fed.checkOwn(part, clients)
-	if n := models.Rows(); err == nil && n > 1 && n != len(clients) {
-		err = Invalid("models", fmt.Sprintf("[%d, %d]", n, models.Cols()), fmt.Sprintf("[1, d] or [%d, d], one per client", len(clients)))
-	}
-	if err != nil {
-		r.Fail(err)
-		return nil
-	}
-	own := r.Fed.ownRows(part, clients)
-	v := engine.Evaluation{Part: part, Rows: slices.Concat(own...), Outputs: true, Inner: true, Layer: layer}
-	for i := range own {
-		if models.Rows() > 1 {
-			v.Which = append(v.Which, slices.Repeat([]int{i}, len(own[i]))...)
+func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clients []int) (all []Predictions) {
+	r.in("features", func() error {
+		if err := r.Fed.checkOwn(part, clients); err != nil {
+			return err
 		}
-	}
-	s, err := r.Fed.scores(r.ctx, models, v, r.on)
-	if err != nil {
-		r.Fail(err)
+		if n := models.Rows(); n > 1 && n != len(clients) {
+			return Invalid("models", fmt.Sprintf("[%d, %d]", n, models.Cols()), fmt.Sprintf("[1, d] or [%d, d], one per client", len(clients)))
+		}
+		own := r.Fed.ownRows(part, clients)
+		v := engine.Evaluation{Part: part, Rows: slices.Concat(own...), Outputs: true, Inner: true, Layer: layer}
+		for i := range own {
+			if models.Rows() > 1 {
+				v.Which = append(v.Which, slices.Repeat([]int{i}, len(own[i]))...)
+			}
+		}
+		s, err := r.Fed.scores(r.ctx, models, v, r.on)
+		if err != nil {
+			return err
+		}
+		for outputs := s.Outputs[0]; len(all) < len(own); {
+			rows := own[len(all)]
+			all = append(all, r.Fed.predictions(part, rows, outputs[:len(rows):len(rows)]))
+			outputs = outputs[len(rows):]
+		}
 		return nil
-	}
-	all, outputs := make([]Predictions, len(own)), s.Outputs[0]
-	for i, rows := range own {
-		all[i] = r.Fed.predictions(part, rows, outputs[:len(rows):len(rows)])
-		outputs = outputs[len(rows):]
-	}
+	})
 	return all
 }
 
 // Features is Round.Features outside of a run.
 func (f *Federation) Features(ctx context.Context, models *Matrix, layer string, part datasets.Part, clients []int) (p []Predictions, err error) {
-	defer within("", &err)
-	defer fault.Recovered("features", &err)
-	if err := f.ready(ctx); err != nil {
-		return nil, err
-	}
-	r := &Round{Fed: f, ctx: ctx, on: defaultDevice()}
-	if p = r.Features(models, layer, part, clients); r.err != nil {
-		return nil, r.err
-	}
-	return p, nil
+	err = f.alone(ctx, "features", 0, func(r *Round) { p = r.Features(models, layer, part, clients) })
+	return p, err
 }
 
 // Rows returns the inputs of a client's own examples of a part, [n_i, features], in the order of its rows.

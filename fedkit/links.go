@@ -46,35 +46,34 @@ func (f *Federation) WithEdges(n int, rule sim.Rule) (_ *Federation, err error) 
 // On the simulated clock, the messages of one call travel at the same time, each end's own one after another: see sim.Clock.Send. The
 // round ends when all ends are done.
 func (r *Round) Send(from, to []int, models float64) {
-	defer r.restoreStage(r.stage)
-	if !r.enter("send") || r.quiet {
+	if r.quiet {
 		return
 	}
-	switch {
-	case len(from) == 1:
-		from = slices.Repeat(from, len(to))
-	case len(to) == 1:
-		to = slices.Repeat(to, len(from))
-	}
-	if len(from) != len(to) {
-		r.Fail(Invalid("len(to)", len(to), fmt.Sprintf("%d, one per message", len(from))))
-		return
-	}
-	if !(models >= 0) || math.IsInf(models, 0) {
-		r.Fail(Invalid("models", models, "a number ≥ 0"))
-		return
-	}
-	var messages []sim.Message
-	for k := range from {
-		if err := checkEnds(from[k], to[k], r.Clients()); err != nil {
-			r.Fail(err)
-			return
+	r.in("send", func() error {
+		switch {
+		case len(from) == 1:
+			from = slices.Repeat(from, len(to))
+		case len(to) == 1:
+			to = slices.Repeat(to, len(from))
 		}
-		messages = append(messages, sim.Message{From: from[k], To: to[k], Bytes: r.message(from[k], to[k], models)})
-	}
-	if c := r.time(); c != nil {
-		c.Send(messages)
-	}
+		if len(from) != len(to) {
+			return Invalid("len(to)", len(to), fmt.Sprintf("%d, one per message", len(from)))
+		}
+		if !(models >= 0) || math.IsInf(models, 0) {
+			return Invalid("models", models, "a number ≥ 0")
+		}
+		var messages []sim.Message
+		for k := range from {
+			if err := checkEnds(from[k], to[k], r.Clients()); err != nil {
+				return err
+			}
+			messages = append(messages, sim.Message{From: from[k], To: to[k], Bytes: r.message(from[k], to[k], models)})
+		}
+		if c := r.time(); c != nil {
+			c.Send(messages)
+		}
+		return nil
+	})
 }
 
 // checkEnds refuses clients that do not exist, and messages to oneself.

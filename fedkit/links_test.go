@@ -64,9 +64,7 @@ func TestFrozenTravelsOnLinks(t *testing.T) {
 	s := &post{send: func(r *Round) { r.Send([]int{Edge(0)}, []int{0, 1}, 1); r.Send([]int{0}, []int{1}, 1) }}
 	h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 2}))(t)
 	for i, want := range []map[string]Float{{"edge_to_client": 2 * (76 + 80), "client_to_client": 76}, {"edge_to_client": 2 * 76, "client_to_client": 76}} {
-		if !maps.Equal(h.Rounds[i].Links, want) {
-			t.Errorf("round %d: %v, want %v", i+1, h.Rounds[i].Links, want)
-		}
+		expect.That(t, maps.Equal(h.Rounds[i].Links, want), "round %d: %v, want %v", i+1, h.Rounds[i].Links, want)
 	}
 }
 
@@ -101,7 +99,6 @@ func TestLinksAreRefused(t *testing.T) {
 	edged := expect.Value(timed.WithEdges(2, sim.Devices{Up: sim.Constant(1)}))(t)
 	a := expect.Value(Run(context.Background(), timed, &post{send: func(*Round) {}}, Options{Rounds: 1}))(t)
 	b := expect.Value(Run(context.Background(), edged, &post{send: func(*Round) {}}, Options{Rounds: 1}))(t)
-	if a.DevicesHash == b.DevicesHash || !strings.HasSuffix(b.Partition, "; 2 edges: bytes/s up 1") {
-		t.Errorf("%s and %s: %s", a.DevicesHash, b.DevicesHash, b.Partition)
-	}
+	expect.That(t, a.DevicesHash != b.DevicesHash && strings.HasSuffix(b.Partition, "; 2 edges: bytes/s up 1"),
+		"%s and %s: %s", a.DevicesHash, b.DevicesHash, b.Partition)
 }

@@ -2,12 +2,14 @@ package fedkit
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -34,6 +36,15 @@ type Local struct {
 	Schedule  Schedule  // how η changes with the rounds; default: constant
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   `range:"[0,inf)"` // μ of FedProx's proximal term (μ/2)‖w − a‖²; ignored in a Job with Pulls
+
+	// LabelSmoothing is the ε with which labels are smoothed in training (Szegedy et al., arXiv 1512.00567, section 7): of K classes, the
+	// loss of an example with label y becomes
+	//
+	//	(1 − ε) ℓ(out, y) + (ε/K) Σ_k ℓ(out, k),
+	//
+	// which for cross entropy is PyTorch's label_smoothing. An Objective gets it from Batch.Loss. ClientResult.Loss is smoothed,
+	// evaluations are not. It needs data with one label per example. Default 0: labels as they are.
+	LabelSmoothing float64 `range:"[0,1)"`
 
 	// ClipExamples clips the gradient of every example to a norm of at most C, and Noise adds normal noise of z·C to their sum, as
 	// DP-SGD does (Abadi et al., arXiv 1607.00133, Algorithm 1): for the n examples of a batch,
@@ -82,6 +93,11 @@ func (l Local) Rate(t int) float64 {
 	return l.LR * l.Schedule.Factor(t)
 }
 
+// Gradient returns a solver of the same loss whose one step, from w, ends at w − ∇f(w), over all of a client's examples.
+func (l Local) Gradient() Local {
+	return Local{Steps: 1, Batch: FullBatch, LR: 1, LabelSmoothing: l.LabelSmoothing}
+}
+
 // localOption is an option of Local: what it must be, beside the range in its tag, and the jobs that refuse it.
 type localOption struct {
 	name    string
@@ -116,6 +132,16 @@ var localOptions = []localOption{
 			return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": GoMLX model functions, tasks with Train and those with running values have no gradients of single examples")
 		}
 		return fed.fitsExamples(l)
+	}},
+	{name: "LabelSmoothing", check: func(l Local, fed *Federation, _ int) error {
+		if l.LabelSmoothing == 0 || fed == nil {
+			return nil
+		}
+		if !fed.Data.Labeled() {
+			return Invalid("LabelSmoothing", l.LabelSmoothing, "0 for data without one label per example")
+		}
+		b, k := float64(fed.batch(l)), float64(fed.Data.Classes)
+		return memory.Fits("Batch", fed.batch(l), b, 4*b*k*k, fmt.Sprintf("outputs for %.0f examples, with each of %.0f labels,", b, k))
 	}},
 	{name: "KeepMemory", check: func(l Local, fed *Federation, _ int) error {
 		if slots := l.Optimizer.Slots(); l.KeepMemory {

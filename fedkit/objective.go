@@ -3,12 +3,14 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/task"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -32,11 +34,37 @@ const weights = ""
 type objective struct {
 	Objective
 	task     *Task
-	weighted bool // by Job.Weights
+	weighted bool    // by Job.Weights
+	smooth   float64 // Local.LabelSmoothing
+	classes  int
+}
+
+// objective returns what the engine minimizes; nil for the task's loss.
+func (j *Job) objective(fed *Federation) engine.Objective {
+	if j.Objective == nil && j.Weights == nil && j.Local.LabelSmoothing == 0 {
+		return nil
+	}
+	return objective{j.Objective, fed.Task, j.Weights != nil, j.Local.LabelSmoothing, fed.Data.Classes}
+}
+
+// perExample returns the objective's inputs per example.
+func (j *Job) perExample() map[string][][]float32 {
+	if j.Weights == nil {
+		return j.PerExample
+	}
+	all := map[string][][]float32{weights: j.Weights}
+	maps.Copy(all, j.PerExample)
+	return all
 }
 
 func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
-	b := task.BatchOf(o.task, in)
+	of := o.task
+	if o.smooth > 0 {
+		own := *of
+		own.Loss = smoothed(of.Loss, o.smooth, o.classes)
+		of = &own
+	}
+	b := task.BatchOf(of, in)
 	if o.Objective == nil {
 		trained = b.Loss(b.Out)
 	} else {
@@ -56,6 +84,17 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 		}
 	}
 	return trained, reported
+}
+
+// smoothed returns a loss with smoothed labels: see Local.LabelSmoothing.
+func smoothed(loss func(out, y *graph.Node) *graph.Node, by float64, classes int) func(out, y *graph.Node) *graph.Node {
+	return func(out, y *graph.Node) *graph.Node {
+		dims := slices.Insert(slices.Clone(out.Shape().Dimensions), 2, classes) // [C, B, K, …]: each example with each label
+		each := graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(out, 2), dims...), slices.Concat([]int{dims[0], dims[1] * classes}, dims[3:])...)
+		labels := graph.Reshape(graph.Iota(y.Graph(), shapes.Make(y.DType(), dims[:3]...), 2), dims[0], -1)
+		mean := graph.ReduceMean(graph.Reshape(loss(each, labels), dims[:3]...), 2)
+		return graph.Add(graph.MulScalar(loss(out, y), 1-by), graph.MulScalar(mean, by))
+	}
 }
 
 // Pull is a proximal term, as in FedProx. It adds to the objective of client i

@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"fedkit.example/fedkit/config"
@@ -60,7 +61,15 @@ type Options struct {
 }
 
 // Config returns the options that change results, as History.Settings has them.
-func (o Options) Config() *config.Config { return o.settings() }
+func (o Options) Config() *config.Config {
+	o = Defaults(o)
+	o.Seed = 0 // it is in History.Seed
+	return config.Of(settings(o))
+}
+
+// settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new
+// option does not change the identity of earlier runs.
+type settings Options
 
 // NotFinite is the policy for updates that hold NaN or Inf.
 type NotFinite int
@@ -105,13 +114,9 @@ const Never = -1
 
 // Check implements Checker.
 func (k Keep) Check(*Federation, int) error {
-	for _, f := range []struct {
-		name  string
-		every int
-		usual string
-	}{{"Scores", k.Scores, "every evaluation"}, {"Results", k.Results, "every round"}, {"Clusters", k.Clusters, "every round"}, {"Absences", k.Absences, "every round"}} {
-		if f.every < Never {
-			return Invalid(f.name, f.every, "at least 1, 0 for "+f.usual+", or fedkit.Never")
+	for f, every := range reflect.ValueOf(k).Fields() {
+		if every.Int() < Never {
+			return Invalid(f.Name, every, "at least 1, 0 for "+f.Tag.Get("default")+", or fedkit.Never")
 		}
 	}
 	return nil

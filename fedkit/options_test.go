@@ -9,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/gomlx/core/graph"
@@ -27,6 +30,7 @@ type tried struct {
 	job   []func(r *fedkit.Round, j *fedkit.Job) // what else is asked for, in order
 	ifca  bool                                   // two models, and clusters
 	timed bool                                   // devices
+	label bool                                   // data with labels
 	t     *testing.T
 }
 
@@ -58,6 +62,9 @@ func (s *askedFor) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{G
 // run returns all numbers that come out, and what identifies the run by its options.
 func (x *tried) run(fed *fedkit.Federation) (outcome, identity string) {
 	var err error
+	if x.label {
+		fed = expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 12}, model.MLP(2)))(x.t)
+	}
 	if x.timed {
 		if fed, err = fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Seed: 1}); err != nil {
 			x.t.Fatal(err)
@@ -183,16 +190,17 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Pace.OverSelection": {devices, func(x *tried) { x.Pace.OverSelection = 0.5 }},
 	"Pace.PartialWork":   {late, func(x *tried) { x.Pace.PartialWork = true }},
 
-	"Local.Epochs":       {nil, func(x *tried) { x.Local.Epochs = 3 }},
-	"Local.Steps":        {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
-	"Local.Batch":        {nil, func(x *tried) { x.Local.Batch = 4 }},
-	"Local.LR":           {nil, func(x *tried) { x.Local.LR = 0.02 }},
-	"Local.Schedule":     {nil, func(x *tried) { x.Local.Schedule = fedkit.Decay{Gamma: 0.5} }},
-	"Local.Optimizer":    {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
-	"Local.Prox":         {nil, proximal},
-	"Local.ClipExamples": {nil, func(x *tried) { x.Local.ClipExamples = 0.1 }},
-	"Local.Noise":        {func(x *tried) { x.Local.ClipExamples = 0.1 }, func(x *tried) { x.Local.Noise = 1 }},
-	"Local.KeepMemory":   {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
+	"Local.Epochs":         {nil, func(x *tried) { x.Local.Epochs = 3 }},
+	"Local.Steps":          {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
+	"Local.Batch":          {nil, func(x *tried) { x.Local.Batch = 4 }},
+	"Local.LR":             {nil, func(x *tried) { x.Local.LR = 0.02 }},
+	"Local.Schedule":       {nil, func(x *tried) { x.Local.Schedule = fedkit.Decay{Gamma: 0.5} }},
+	"Local.Optimizer":      {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
+	"Local.Prox":           {nil, proximal},
+	"Local.LabelSmoothing": {func(x *tried) { x.label = true }, func(x *tried) { x.Local.LabelSmoothing = 0.1 }},
+	"Local.ClipExamples":   {nil, func(x *tried) { x.Local.ClipExamples = 0.1 }},
+	"Local.Noise":          {func(x *tried) { x.Local.ClipExamples = 0.1 }, func(x *tried) { x.Local.Noise = 1 }},
+	"Local.KeepMemory":     {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
 
 	"Job.Clients": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
 	"Job.MaxClients": {func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[:5] }) }, // rounding
@@ -266,15 +274,12 @@ func TestOptionsSayWhetherTheyChangeResults(t *testing.T) {
 				outcomes[i], identities[i] = x.run(fed)
 			}
 			same := f.Tag.Get("results") == "same"
-			if (outcomes[0] == outcomes[1]) != same {
-				t.Errorf("%s: the outcomes are equal: %v, and its tag is %q; %.200q and %.200q", name, !same, f.Tag.Get("results"), outcomes[0], outcomes[1])
-			}
+			expect.That(t, (outcomes[0] == outcomes[1]) == same,
+				"%s: the outcomes are equal: %v, and its tag is %q; %.200q and %.200q", name, !same, f.Tag.Get("results"), outcomes[0], outcomes[1])
 			if elsewhere := typ.Name() == "Job" || typ.Name() == "Pull" || name == "Options.Seed"; !elsewhere && (identities[0] == identities[1]) != same {
 				t.Errorf("%s, whose tag is %q: %s and %s", name, f.Tag.Get("results"), identities[0], identities[1])
 			}
 		}
 	}
-	if known != len(optionCases) {
-		t.Errorf("%d of %d cases are of an option", known, len(optionCases))
-	}
+	expect.That(t, known == len(optionCases), "%d of %d cases are of an option", known, len(optionCases))
 }

@@ -50,16 +50,14 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.
 
 // Predict is Federation.Predict in a round, for distillation, say. It adds nothing to the round's bytes: it may run on the server.
 // After an error, the Predictions are empty.
-func (r *Round) Predict(models *Matrix, part datasets.Part, rows []int) []Predictions {
-	defer r.restoreStage(r.stage)
-	if r.enter("predict") {
-		p, err := r.Fed.predict(r.ctx, models, part, rows, r.on)
-		if err == nil {
-			return p
-		}
-		r.Fail(err)
+func (r *Round) Predict(models *Matrix, part datasets.Part, rows []int) (p []Predictions) {
+	if !r.in("predict", func() (err error) {
+		p, err = r.Fed.predict(r.ctx, models, part, rows, r.on)
+		return err
+	}) {
+		return make([]Predictions, max(1, models.Rows()))
 	}
-	return make([]Predictions, max(1, models.Rows()))
+	return p
 }
 
 func (f *Federation) predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int, on engine.Device) ([]Predictions, error) {
@@ -144,19 +142,14 @@ func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (loss
 // ask scores all models on the clients' own examples, one client after the other, and returns when the last client is done, 0 if
 // this takes no time. After an error, the scores are nil.
 func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engine.Scores, end float64) {
-	defer r.restoreStage(r.stage)
-	if !r.enter("losses") {
-		return nil, 0
-	}
-	err := r.Fed.checkOwn(part, clients)
-	if err == nil {
-		s, err = r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: slices.Concat(r.Fed.ownRows(part, clients)...)}, r.on)
-	}
-	if err != nil {
-		r.Fail(err)
-		return nil, 0
-	}
-	if part != datasets.TestPart {
+	r.in("losses", func() error {
+		err := r.Fed.checkOwn(part, clients)
+		if err == nil {
+			s, err = r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: slices.Concat(r.Fed.ownRows(part, clients)...)}, r.on)
+		}
+		if err != nil || part == datasets.TestPart {
+			return err
+		}
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if c := r.time(); c != nil {
 			for _, i := range clients {
@@ -165,7 +158,8 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 			}
 		}
 		r.sendBases(clients, 1)
-	}
+		return nil
+	})
 	return s, end
 }
 

@@ -69,12 +69,10 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 // times returns the times of each client in a job and, if some do only a part of it, the steps of each.
 func (r *Round) times(job *Job, wait sim.Wait) (times []sim.Times, steps []int, err error) {
 	down, up, err := job.traffic(r.Fed.Task)
-	model := float64(r.Fed.Task.Bytes())
 	usual := job.steps(r.Fed)
 	for i, c := range job.Clients {
 		after := func(steps int) sim.Times {
-			draw := Random(r.opts.Seed, "dropout", r.T, c, r.calls)
-			return r.clock.Time(c, down*model+r.base(c, down), job.examples(r.Fed, c, steps), up*model, draw)
+			return r.timesOf(job, c, steps, down, up, r.calls)
 		}
 		n := usual[i]
 		if r.opts.Pace.PartialWork {
@@ -88,6 +86,13 @@ func (r *Round) times(job *Job, wait sim.Wait) (times []sim.Times, steps []int, 
 		times = append(times, after(n))
 	}
 	return times, steps, err
+}
+
+// timesOf returns the times of a client that takes a number of steps in a job, and receives and sends as many models as it says, in its
+// call-th job of the round.
+func (r *Round) timesOf(job *Job, client, steps int, down, up float64, call int) sim.Times {
+	model := float64(r.Fed.Task.Bytes())
+	return r.clock.Time(client, down*model+r.base(client, down), job.examples(r.Fed, client, steps), up*model, Random(r.opts.Seed, "dropout", r.T, client, call))
 }
 
 // absent records a client whose result the server does not get.

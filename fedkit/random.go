@@ -34,7 +34,8 @@ func (r *Round) drawn(of func(keys []uint64, d, capacity int) *Matrix, purpose s
 		return Failed(r.err)
 	}
 	if d < 1 {
-		return r.failed(Invalid("d", d, "at least 1"))
+		r.Fail(Invalid("d", d, "at least 1"))
+		return Failed(r.err)
 	}
 	if clients == nil {
 		return of([]uint64{r.Rand(purpose).Uint64()}, d, 0)

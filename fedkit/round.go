@@ -61,10 +61,14 @@ func (r *Round) Fail(err error) {
 	}
 }
 
-// failed is Fail, and returns a matrix with the round's error.
-func (r *Round) failed(err error) *Matrix {
-	r.Fail(err)
-	return Failed(r.err)
+// in runs a step of the round, which errors then name, unless the round has failed, and reports whether the round goes on.
+func (r *Round) in(stage string, do func() error) bool {
+	before := r.stage
+	defer func() { r.stage = before }()
+	if r.enter(stage) {
+		r.Fail(do())
+	}
+	return r.err == nil
 }
 
 func (r *Round) enter(stage string) bool {
@@ -80,9 +84,6 @@ func (r *Round) checkFed() {
 		r.Fed = r.of
 	}
 }
-
-// restoreStage restores the previous stage: defer r.restoreStage(r.stage).
-func (r *Round) restoreStage(stage string) { r.stage = stage }
 
 // Clients returns M, the number of clients in the federation.
 func (r *Round) Clients() int { return r.Fed.Size() }
@@ -102,33 +103,33 @@ func (r *Round) Note(name string, value float64) {
 }
 
 // Models returns k freshly drawn models, [k, d], the same for the same seed: every strategy with one model starts from the first.
-func (r *Round) Models(k int) *Matrix {
-	defer r.restoreStage(r.stage)
-	if !r.enter("models") {
+func (r *Round) Models(k int) (m *Matrix) {
+	if !r.in("models", func() error {
+		d := r.Fed.Task.Dim()
+		if k < 1 {
+			return Invalid("k", k, "at least 1")
+		}
+		if err := memory.Fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
+			return err
+		}
+		w := make([]float32, 0, k*d)
+		for j := range k {
+			one, err := task.Start(r.Fed.Task, Random(r.opts.Seed, "model", j))
+			if err != nil {
+				return err
+			}
+			for i, v := range task.Thaw(r.Fed.Task) {
+				if v == 0 && j > 0 {
+					one[i] = w[i] // frozen
+				}
+			}
+			w = append(w, one...)
+		}
+		m = NewMatrix(w, k, d)
+		return m.Err()
+	}) {
 		return Failed(r.err)
 	}
-	d := r.Fed.Task.Dim()
-	if k < 1 {
-		return r.failed(Invalid("k", k, "at least 1"))
-	}
-	if err := memory.Fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
-		return r.failed(err)
-	}
-	w := make([]float32, 0, k*d)
-	for j := range k {
-		one, err := task.Start(r.Fed.Task, Random(r.opts.Seed, "model", j))
-		if err != nil {
-			return r.failed(err)
-		}
-		for i, v := range task.Thaw(r.Fed.Task) {
-			if v == 0 && j > 0 {
-				one[i] = w[i] // frozen
-			}
-		}
-		w = append(w, one...)
-	}
-	m := NewMatrix(w, k, d)
-	r.Fail(m.Err())
 	return m
 }
 
@@ -136,7 +137,8 @@ func (r *Round) Models(k int) *Matrix {
 func (r *Round) Mask(layers ...string) *Matrix {
 	mask, err := r.Fed.Task.Mask(layers...)
 	if err != nil {
-		return r.failed(err)
+		r.Fail(err)
+		return Failed(r.err)
 	}
 	return NewMatrix(mask, 1, len(mask))
 }
@@ -144,36 +146,29 @@ func (r *Round) Mask(layers ...string) *Matrix {
 // Select returns the round's cohort in ascending order: a fraction in (0, 1] of all clients (0 stands for all), chosen by the selector
 // (nil: uniformly at random without replacement). On a federation with devices, Pace.OverSelection adds clients, up to the number of
 // Candidates.
-func (r *Round) Select(s Selector, fraction float64) []int {
-	defer r.restoreStage(r.stage)
-	if !r.enter("select") {
-		return nil
-	}
-	if !(fraction >= 0 && fraction <= 1) {
-		r.Fail(Invalid("fraction", fraction, "in (0, 1], a share of all clients, or 0 for all"))
-		return nil
-	}
-	from := r.Candidates()
-	n := min(cohortSize(fraction, r.Clients()), len(from))
-	wanted := n
-	if r.time() != nil {
-		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.OverSelection))))
-	}
-	chosen := r.choose(s, n, from, r.Rand("select"))
-	r.chosen, r.overSelected = chosen, max(0, len(chosen)-wanted)
+func (r *Round) Select(s Selector, fraction float64) (chosen []int) {
+	r.in("select", func() (err error) {
+		if !(fraction >= 0 && fraction <= 1) {
+			return Invalid("fraction", fraction, "in (0, 1], a share of all clients, or 0 for all")
+		}
+		from := r.Candidates()
+		n := min(cohortSize(fraction, r.Clients()), len(from))
+		wanted := n
+		if r.time() != nil {
+			n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.OverSelection))))
+		}
+		chosen, err = r.choose(s, n, from, r.Rand("select"))
+		r.chosen, r.overSelected = chosen, max(0, len(chosen)-wanted)
+		return err
+	})
 	return chosen
 }
 
 // choose chooses n clients by a selector, uniformly at random if it is nil.
-func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []int) {
+func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []int, err error) {
 	switch {
 	case s != nil:
-		_ = config.Walk(s, func(_ string, part any) error {
-			if u, ok := part.(SimilarityUser); ok {
-				r.alike = r.alike || u.UsesSimilarity()
-			}
-			return nil
-		})
+		r.alike = r.alike || uses([]Selector{s}, SimilarityUser.UsesSimilarity)
 		chosen = slices.Clone(s.Select(r, n))
 	case n == len(from):
 		chosen = from
@@ -182,15 +177,24 @@ func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []
 	}
 	slices.Sort(chosen)
 	if len(chosen) == 0 {
-		r.Fail(errors.New("the selector chose no client"))
+		return nil, errors.New("the selector chose no client")
 	}
-	for i, c := range chosen {
-		if m := r.Clients(); c < 0 || c >= m || (i > 0 && c == chosen[i-1]) {
-			r.Fail(Invalid("Selector", chosen, fmt.Sprintf("different clients in [0, %d)", m)))
+	if m := r.Clients(); chosen[0] < 0 || chosen[len(chosen)-1] >= m || len(slices.Compact(slices.Clone(chosen))) < len(chosen) {
+		return nil, Invalid("Selector", chosen, fmt.Sprintf("different clients in [0, %d)", m))
+	}
+	return chosen, nil
+}
+
+// uses reports whether a part of some values is one that does something.
+func uses[T, V any](values []V, does func(part T) bool) (found bool) {
+	for _, v := range values {
+		_ = config.Walk(v, func(_ string, part any) error {
+			p, ok := part.(T)
+			found = found || ok && does(p)
 			return nil
-		}
+		})
 	}
-	return chosen
+	return found
 }
 
 // Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on; in an
@@ -224,15 +228,7 @@ type PastUser interface {
 
 // newPast keeps all Results if the history does, or a PastUser needs them.
 func newPast(fed *Federation, all []Strategy, k Keep) *past.Past {
-	whole := k.Results == 0
-	for _, s := range all {
-		_ = config.Walk(s, func(_ string, part any) error {
-			u, ok := part.(PastUser)
-			whole = whole || ok && u.UsesPast()
-			return nil
-		})
-	}
-	return past.New(fed.Size(), whole)
+	return past.New(fed.Size(), k.Results == 0 || uses(all, PastUser.UsesPast))
 }
 
 // Last returns a client's result in the latest earlier round in which it took part, zero if there is none, and the number of those
@@ -257,16 +253,13 @@ func (r *Round) Past(client int) []ClientResult {
 func (r *Round) Clusters() []int { return r.past.Clusters }
 
 // Points is Matrix.Points in a round. After an error it has no points.
-func (r *Round) Points(m *Matrix) *cluster.Points {
-	defer r.restoreStage(r.stage)
-	var p *cluster.Points
-	if r.enter("points") {
-		r.Fail(fault.Until(r.ctx, func() (err error) {
+func (r *Round) Points(m *Matrix) (p *cluster.Points) {
+	if !r.in("points", func() error {
+		return fault.Until(r.ctx, func() (err error) {
 			p, err = m.Points()
 			return err
-		}))
-	}
-	if r.err != nil {
+		})
+	}) {
 		return new(cluster.Points)
 	}
 	return p
@@ -274,24 +267,20 @@ func (r *Round) Points(m *Matrix) *cluster.Points {
 
 // Cluster clusters points with the round's randomness and returns the label of each, [n]. With k = 0, the clusterer chooses the
 // number of clusters, or the greatest mean silhouette if the clusterer cannot.
-func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
-	defer r.restoreStage(r.stage)
-	if !r.enter("cluster") {
-		return make([]int, p.Len())
-	}
+func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) (labels []int) {
 	if f, ok := by.(cluster.KSelector); k == 0 && !(ok && f.SelectsK()) {
 		by = cluster.BestSilhouette{Of: by}
 	}
-	var labels []int
-	rng := r.Rand("cluster")
-	r.Fail(fault.Until(r.ctx, func() (err error) {
-		labels, err = by.Cluster(p, k, rng)
-		if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
-			err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
-		}
-		return err
-	}))
-	if r.err != nil {
+	if !r.in("cluster", func() error {
+		rng := r.Rand("cluster")
+		return fault.Until(r.ctx, func() (err error) {
+			labels, err = by.Cluster(p, k, rng)
+			if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
+				err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
+			}
+			return err
+		})
+	}) {
 		return make([]int, p.Len())
 	}
 	return labels

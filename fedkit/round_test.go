@@ -61,10 +61,13 @@ func TestCallsOfTrainDrawTheirOwnBatches(t *testing.T) {
 	})
 }
 
-// noisy is an interceptor that adds 1 to every parameter.
-type plusOne struct{}
+// plusOne is an interceptor that adds 1 to every parameter, and keeps what it sees.
+type plusOne struct{ seen *[]float32 }
 
-func (plusOne) Intercept(u *Updates, _ *rand.Rand) *Matrix {
+func (p plusOne) Intercept(u *Updates, _ *rand.Rand) *Matrix {
+	if p.seen != nil {
+		*p.seen, _ = u.Models.Host()
+	}
 	return u.Models.Add(Zeros(1, u.Models.Cols()).Not())
 }
 func (plusOne) String() string { return "plus one" }
@@ -724,25 +727,12 @@ func TestFrozenTakesItsTime(t *testing.T) {
 	}
 }
 
-// louder adds 1 to all that it sees.
-type louder struct{ seen *[]float32 }
-
-func (l louder) Intercept(u *Updates, _ *rand.Rand) *Matrix {
-	*l.seen, _ = u.Models.Host()
-	ones := make([]float32, u.Models.Cols())
-	for i := range ones {
-		ones[i] = 1
-	}
-	return u.Models.Add(NewMatrix(ones, 1, len(ones)))
-}
-func (louder) String() string { return "louder" }
-
 // Interceptors neither see nor change frozen parameters, and all models that are drawn have the same.
 func TestFrozenIsNotSeen(t *testing.T) {
 	fed, _ := frozen(t, 4, 9, 2)
 	var seen []float32
 	s := &mean{Local: Local{Epochs: 1, Batch: 4, LR: 0.1}}
-	expect.Value(Run(context.Background(), fed.Intercept(louder{&seen}), s, Options{Rounds: 1}))(t)
+	expect.Value(Run(context.Background(), fed.Intercept(plusOne{&seen}), s, Options{Rounds: 1}))(t)
 	models := expect.Value(expect.Value(fed.Models(3, 0))(t).Host())(t)
 	x, d := expect.Value(s.State.X.Host())(t), fed.Task.Dim()
 	for i := range d {

@@ -125,17 +125,16 @@ type underway struct {
 }
 
 // begin checks everything that can be checked before anything runs, and claims the run's exclusive resources.
-func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
-	h, all, err := describe(fed, s, o)
+func begin(fed *Federation, s Strategy, o Options) (_ *underway, err error) {
+	u, all, err := describe(fed, s, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			u, err = nil, fmt.Errorf("fedkit: %s: %w", h.Strategy, err)
+			err = fmt.Errorf("fedkit: %s: %w", u.h.Strategy, err)
 		}
 	}()
-	o = Defaults(o)
 	if _, err := fed.engine(); err != nil {
 		return nil, err
 	}
@@ -144,11 +143,11 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, opts: o, on: engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), h: h, past: newPast(fed, all, o.Keep)}
+	u.on, u.past = engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), newPast(fed, all, o.Keep)
 	if err = u.fill(s, all); err != nil {
 		return nil, err
 	}
-	if keepsMemory(all) {
+	if uses(all, func(l Local) bool { return l.KeepMemory }) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)
 	}
@@ -159,9 +158,6 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
-	if u.stop, err = o.earlyRule(fed); err != nil {
-		return nil, err
-	}
 	u.claims = claims.Of(all, u.callers, o.Checkpoint)
 	fed.reportLone(s)
 	return u, u.claim()
@@ -169,7 +165,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 
 // fill makes the copy of a strategy that runs.
 func (u *underway) fill(s Strategy, all []Strategy) (err error) {
-	copies, err := nested.Copied(s, all, filling)
+	copies, err := nested.ToRun(s, all)
 	if err == nil {
 		u.strategy, u.states, u.callers = copies[0], nested.States(copies), nested.States(all)
 	}

@@ -138,9 +138,7 @@ func TestStopAtRule(t *testing.T) {
 					last = i + 1
 					break
 				}
-				if rule.See(Record{Round: i + 2}) != "" {
-					t.Errorf("%+v ends at a round that is not evaluated", stop)
-				}
+				expect.That(t, rule.See(Record{Round: i + 2}) == "", "%+v ends at a round that is not evaluated", stop)
 			}
 			expect.That(t, last == c.round && got == why,
 				"%+v, validated %v: ends in round %d: %q; want %d: %q", stop, validated, last, got, c.round, why)

@@ -40,19 +40,16 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
+		}
+	}()
 	u := &underway{fed: fed, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{})}
-	if err = u.fill(s, all); err != nil {
+	if err := u.fill(s, all); err != nil {
 		return nil, err
 	}
-	if sv, err = u.served(ctx, all); err != nil {
-		return nil, fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
-	}
-	return sv, nil
-}
-
-// served checks the options, and asks the strategy.
-func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error) {
-	if err := checkRun(u.fed, all, u.opts, nil); err != nil {
+	if _, err := checkRun(fed, all, u.opts); err != nil {
 		return nil, err
 	}
 	u.claims = claims.Of(all, u.callers, "")
@@ -63,12 +60,12 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var sv Serving
+	var now Serving
 	r := u.newRound(ctx, 0)
-	guard(r, func() error { sv = evaluation{r}.served(u.strategy); return r.err })
+	guard(r, func() error { now = evaluation{r}.served(u.strategy); return r.err })
 	switch {
 	case r.err == nil:
-		return serving.Clone(sv), nil
+		return serving.Clone(now), nil
 	case u.empty():
 		return nil, fmt.Errorf("its State is empty, as before a run: %w", r.err)
 	}

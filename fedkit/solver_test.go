@@ -16,6 +16,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/internal/rows"
+	"fedkit.example/fedkit/loss"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 )
@@ -161,11 +162,11 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 				y = append(y, float64(fed.Data.Train.Labels[r]))
 			}
 		}
-		f, g := o.Gradient(w, x, y)
+		f, g := smoothed64(o, l.LabelSmoothing, w, x, y)
 		if c := l.ClipExamples; c > 0 {
 			clear(g)
 			for b := range x {
-				_, one := o.Gradient(w, x[b:b+1], y[b:b+1])
+				_, one := smoothed64(o, l.LabelSmoothing, w, x[b:b+1], y[b:b+1])
 				floats.Mul(one, mask) // of 0 and 1
 				floats.AddScaled(g, min(1, c/floats.Norm(one, 2))/float64(len(x)), one)
 			}
@@ -207,6 +208,20 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 	return w, loss, steps
 }
 
+// smoothed64 is the oracle's gradient with smoothed labels: cross entropy is linear in the distribution of labels.
+func smoothed64(o oracle.MLP, by float64, w []float64, x [][]float64, y []float64) (loss float64, g []float64) {
+	loss, g = o.Gradient(w, x, y)
+	loss *= 1 - by
+	floats.Scale(1-by, g)
+	classes := o.Sizes[len(o.Sizes)-1]
+	for k := range classes {
+		f, all := o.Gradient(w, x, slices.Repeat([]float64{float64(k)}, len(x)))
+		loss += by / float64(classes) * f
+		floats.AddScaled(g, by/float64(classes), all)
+	}
+	return loss, g
+}
+
 func TestSolverAgainstFloat64(t *testing.T) {
 	expect.Long(t, "arithmetic: TestSameBytesForAnyNumberOfWorkers is about the workers")
 	even, odd := []int{8, 8, 8, 8}, []int{3, 17, 8, 1, 12, 5}
@@ -246,6 +261,8 @@ func TestSolverAgainstFloat64(t *testing.T) {
 		{"clipped examples in full batches", odd, Job{Local: Local{Steps: 5, Batch: FullBatch, LR: 0.2, ClipExamples: 0.6}}},
 		{"clipped examples, with all else", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}, ClipExamples: 0.3},
 			Pulls: []Pull{{Weight: 0.3, To: randomMatrix(3, 6, d)}}, Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
+		{"smoothed labels", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, LabelSmoothing: 0.1}}},
+		{"smoothed labels, of clipped examples", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, LabelSmoothing: 0.4, ClipExamples: 0.3}}},
 		{"all at once", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}},
 			Pulls: []Pull{{Weight: 0.3, To: randomMatrix(3, 6, d)}}, Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
 	} {
@@ -291,6 +308,23 @@ func ones(d, n int) *Matrix {
 		v[i] = 1
 	}
 	return NewMatrix(v, 1, d)
+}
+
+// The loss of one example as torch.nn.functional.cross_entropy(torch.tensor([[1., 2., 4.]]), torch.tensor([0]), label_smoothing=0.3) has it:
+// log(e + e² + e⁴) − 0.7·1 − 0.1·(1 + 2 + 4). Data of real values refuse it.
+func TestSmoothedLabels(t *testing.T) {
+	p := NewProgram("smoothed", func(in []*graph.Node) *graph.Node {
+		out, y := graph.Reshape(in[0], 1, 1, 3), graph.Const(in[0].Graph(), [][]int32{{0}})
+		return smoothed(loss.CrossEntropy, 0.3, 3)(out, y)
+	})
+	got := rowsOf(t, NewMatrix([]float32{1, 2, 4}, 1, 3).Apply(p))[0][0]
+	expect.That(t, math.Abs(got-2.7698) < 1e-4, "%v", got)
+	fed, _ := toy(t, 4)
+	machine(t, 4*4*9-1)
+	expect.Error(t, "Batch = 4: must be at most 3: outputs for 4 examples, with each of 3 labels, take 144 B")(Check(Local{Batch: 4, LR: 1, LabelSmoothing: 0.1}, fed, 1))
+	other := *fed
+	other.Data = &datasets.Dataset{Name: "values"}
+	expect.Error(t, "LabelSmoothing = 0.1: must be 0 for data without one label per example")(Check(Local{LR: 1, LabelSmoothing: 0.1}, &other, 1))
 }
 
 // Clients of very different sizes, on a CPU more than lanes, on a GPU in one program: every one ends where it would end alone.
@@ -405,6 +439,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		job  Job
 		want string
 	}{
+		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, LabelSmoothing: 1}, Start: start}, "invalid: Local.LabelSmoothing = 1: must be in [0, 1)"},
 		{Job{Local: ok, Start: start}, "invalid: Job.Clients = []: must be at least one client"},
 		{Job{Clients: []int{2}, Local: ok, Start: start}, "invalid: Job.Clients = 2: must be in [0, 2)"},
 		{Job{Clients: []int{0}, Local: ok}, "job: Start: invalid: the matrix is nil"},

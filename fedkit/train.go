@@ -12,47 +12,47 @@ import (
 
 // Train runs the job's local training and returns the updates. A client whose update holds NaN or Inf is an error that
 // names it, or is left out of the result, depending on Options.NotFinite.
-func (r *Round) Train(job Job) *Updates {
-	defer r.restoreStage(r.stage)
-	if !r.enter("train") {
-		return r.noUpdates(job, nil)
+func (r *Round) Train(job Job) (u *Updates) {
+	if !r.in("train", func() (err error) {
+		r.calls++
+		r.most = max(r.most, job.MaxClients)
+		if err = r.recall(&job); err != nil {
+			return err
+		}
+		if u, err = r.timed(&job); err != nil {
+			return err
+		}
+		if u, err = r.receive(job, u); err == nil {
+			r.memorize(u)
+		}
+		return err
+	}) {
+		return r.noUpdates(job)
 	}
-	r.calls++
-	r.most = max(r.most, job.MaxClients)
-	if err := r.recall(&job); err != nil {
-		return r.noUpdates(job, err)
-	}
-	u, err := r.timed(&job)
-	if err != nil {
-		return r.noUpdates(job, err)
-	}
-	u = r.receive(job, u)
-	r.memorize(u)
 	return u
 }
 
 // receive passes updates through the interceptors to the server, and records them.
-func (r *Round) receive(job Job, u *Updates) *Updates {
+func (r *Round) receive(job Job, u *Updates) (*Updates, error) {
 	if !job.StayLocal && !r.quiet {
 		if err := r.intercept(u, r.Fed.only(job.Communicated)); err != nil {
-			return r.noUpdates(job, err)
+			return nil, err
 		}
 	}
 	skipped := r.account(job, u)
 	all := skipped == len(u.Results)
 	if all && r.opts.NotFinite == Skip && r.flight != nil { // the buffer may hold a single result
-		return r.noUpdates(job, fmt.Errorf("%w: no update is finite", errNoClients))
+		return nil, fmt.Errorf("%w: no update is finite", errNoClients)
 	}
 	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
 		first := u.Results[slices.IndexFunc(u.Results, func(s ClientResult) bool { return s.Skipped })]
-		return r.noUpdates(job, fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
+		return nil, fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite)
 	}
-	return u.without(skipped)
+	return u.without(skipped), nil
 }
 
-// noUpdates is Fail, and returns updates with the round's error.
-func (r *Round) noUpdates(job Job, err error) *Updates {
-	r.Fail(err)
+// noUpdates returns updates with the round's error.
+func (r *Round) noUpdates(job Job) *Updates {
 	bad := Failed(r.err)
 	u := &Updates{Positions: sequence(len(job.Clients)), Models: bad, Local: bad, Start: bad}
 	for _, c := range job.Clients {
@@ -173,30 +173,26 @@ func (r *Round) Traffic(down, up float64) {
 //
 // Errors: a job that Round.Train refuses, NaN or Inf from a client.
 func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Updates, err error) {
+	err = f.alone(ctx, "train", seed, func(r *Round) { u = r.Train(job) })
+	return u, err
+}
+
+// alone runs a step of a round outside of any run.
+func (f *Federation) alone(ctx context.Context, what string, seed uint64, step func(r *Round)) (err error) {
 	defer within("", &err)
-	defer fault.Recovered("train", &err)
+	defer fault.Recovered(what, &err)
 	if err := f.ready(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: defaultDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
-	if u = r.Train(job); r.err != nil {
-		return nil, r.err
-	}
-	return u, nil
+	step(r)
+	return r.err
 }
 
 // Models returns k freshly drawn models, [k, d], as Round.Models does in a run with this seed.
 func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
-	defer within("", &err)
-	defer fault.Recovered("models", &err)
-	if err := f.made(); err != nil {
-		return nil, err
-	}
-	r := &Round{Fed: f, opts: Options{Seed: seed}}
-	if m = r.Models(k); r.err != nil {
-		return nil, r.err
-	}
-	return m, nil
+	err = f.alone(context.Background(), "models", seed, func(r *Round) { m = r.Models(k) })
+	return m, err
 }
 
 // Updates is the result of a job: a row for each of its clients, without skipped ones.

@@ -29,10 +29,3 @@ func cohort(all []Strategy, m int) (int, error) {
 	}
 	return cohortSize(share, m), nil
 }
-
-// isStrategy reports whether a field holds a strategy.
-func isStrategy(v reflect.Value) bool { return nested.Holds[Strategy](v) }
-
-func isStrategyType(t reflect.Type) bool { return nested.Is[Strategy](t) }
-
-func anyType(reflect.Type) bool { return true }

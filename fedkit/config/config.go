@@ -49,15 +49,14 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 
 // Name returns the name of the value's type, without its package and type arguments: "FedAvg".
 func (c *Config) Name() string {
-	o, _ := c.root().(map[string]any)
-	name, _ := o["type"].(string)
+	name, _ := c.At("type")
 	name, _, _ = strings.Cut(name, "[")
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
 // At returns the value at a path, as String writes it: "0.1" at "Local.LR", "aggregate.Krum" at "Aggregator.type". It is not ok if
 // the value is zero, or there is no such field.
-func (c *Config) At(path string) (text string, ok bool) {
+func (c *Config) At(path string) (is string, ok bool) {
 	tree := c.root()
 	for name := range strings.FieldsFuncSeq(strings.ReplaceAll(path, "[", ".["), func(r rune) bool { return r == '.' }) {
 		o := inside(tree)
@@ -68,10 +67,7 @@ func (c *Config) At(path string) (text string, ok bool) {
 			return "", false
 		}
 	}
-	if s, isText := tree.(string); isText {
-		return s, true
-	}
-	return write(tree), true
+	return text(tree), true
 }
 
 // Unnamed returns the paths of values that cannot be represented, so that the configuration is incomplete: functions without a

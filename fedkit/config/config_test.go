@@ -217,13 +217,12 @@ func TestForms(t *testing.T) {
 	for _, c := range cases {
 		is := config.Of(c.value)
 		b, err := json.Marshal(is)
-		if err != nil || string(b) != c.json || is.String() != c.text {
-			t.Errorf("%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
-		}
+		expect.That(t, err == nil && string(b) == c.json && is.String() == c.text,
+			"%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
 		var back config.Config
-		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(&back, is) || back.String() != is.String() {
-			t.Errorf("%s came back as %s, %v", is, &back, err)
-		}
+		err = json.Unmarshal(b, &back)
+		expect.That(t, err == nil && reflect.DeepEqual(&back, is) && back.String() == is.String(),
+			"%s came back as %s, %v", is, &back, err)
 		if d := config.Diff(&back, is); d != nil {
 			t.Errorf("%s differs from itself: %q", is, d)
 		}
@@ -235,9 +234,8 @@ func TestConfigurationsAreCanonical(t *testing.T) {
 	seen := map[string]int{}
 	for i, c := range cases {
 		b, _ := json.Marshal(config.Of(c.value))
-		if j, dup := seen[string(b)]; dup {
-			t.Errorf("cases %d and %d are both %s", i, j, b)
-		}
+		j, dup := seen[string(b)]
+		expect.That(t, !dup, "cases %d and %d are both %s", i, j, b)
 		seen[string(b)] = i
 	}
 	build := func() any {
@@ -247,9 +245,8 @@ func TestConfigurationsAreCanonical(t *testing.T) {
 	value.Selector = Explore{SelectorFunc(named)}
 	was, _ := json.Marshal(config.Of(build()))
 	for _, v := range []any{build(), value, new(any(&value))} {
-		if is, _ := json.Marshal(config.Of(v)); string(is) != string(was) {
-			t.Errorf("%s, want %s", is, was)
-		}
+		is, _ := json.Marshal(config.Of(v))
+		expect.That(t, string(is) == string(was), "%s, want %s", is, was)
 	}
 	for _, pair := range [][2]any{
 		{0.1, math.Nextafter(0.1, 1)}, {float32(0.1), math.Nextafter32(0.1, 1)}, {0.0, math.Copysign(0, -1)},
@@ -269,9 +266,8 @@ func TestConfigurationsAreCanonical(t *testing.T) {
 		{rand.Zipf{}, randv2.Zipf{}}, {[]any{&rand.Zipf{}}, []any{&randv2.Zipf{}}}, {[]rand.Zipf{}, []randv2.Zipf{}},
 		{map[string]rand.Zipf{}, map[string]randv2.Zipf{}}, {rand.Int, randv2.Int},
 	} {
-		if a, b := config.Of(pair[0]), config.Of(pair[1]); reflect.DeepEqual(a, b) || config.Diff(a, b) == nil {
-			t.Errorf("%v and %v are both %s", pair[0], pair[1], a)
-		}
+		a, b := config.Of(pair[0]), config.Of(pair[1])
+		expect.That(t, !reflect.DeepEqual(a, b) && config.Diff(a, b) != nil, "%v and %v are both %s", pair[0], pair[1], a)
 	}
 }
 
@@ -305,9 +301,8 @@ func TestWhatCannotBeWrittenIsListed(t *testing.T) {
 		}{closure(), make(chan int)}, []string{"a", "b"}},
 		{closure(), []string{""}},
 	} {
-		if got := config.Of(c.value).Unnamed(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", config.Of(c.value), got, c.want)
-		}
+		got := config.Of(c.value).Unnamed()
+		expect.That(t, slices.Equal(got, c.want), "%s: %q, want %q", config.Of(c.value), got, c.want)
 	}
 }
 
@@ -318,13 +313,10 @@ func TestDeepNesting(t *testing.T) {
 		deep = &chain{deep}
 	}
 	is := config.Of(deep)
-	if n := len(is.Unnamed()); n != 1 {
-		t.Errorf("%d parts are too deep, want 1", n)
-	}
+	n := len(is.Unnamed())
+	expect.That(t, n == 1, "%d parts are too deep, want 1", n)
 	b, err := json.Marshal(is)
-	if err != nil || len(b) > 10000 {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
+	expect.That(t, err == nil && len(b) <= 10000, "%d bytes, %v", len(b), err)
 	if err := json.Unmarshal(b, new(config.Config)); err != nil {
 		t.Error(err)
 	}
@@ -340,9 +332,7 @@ func TestDeepNesting(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	if err := json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), new(config.Config)); err == nil || !strings.Contains(err.Error(), "an older version of fedkit wrote it: compute") {
-		t.Errorf("a text was read, error %v", err)
-	}
+	expect.Error(t, "an older version of fedkit wrote it: compute")(json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), new(config.Config)))
 	for _, c := range []struct {
 		was, is any
 		want    []string
@@ -367,9 +357,8 @@ func TestDiff(t *testing.T) {
 		{anything{F: named}, anything{F: closure()}, []string{"F: func, was config_test.named"}},
 		{anything{Map: map[string]any{"a": 1}}, anything{Map: map[string]any{"a": 1, "b": 2}}, []string{"Map.b: int(2), was not set"}},
 	} {
-		if got := config.Diff(config.Of(c.was), config.Of(c.is)); !slices.Equal(got, c.want) {
-			t.Errorf("from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
-		}
+		got := config.Diff(config.Of(c.was), config.Of(c.is))
+		expect.That(t, slices.Equal(got, c.want), "from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
 	}
 }
 
@@ -381,9 +370,8 @@ func TestAt(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", path, got, ok, want)
 		}
 	}
-	if got, ok := config.Of(anything{List: []int{4, 5}}).At("List[1]"); got != "5" || !ok {
-		t.Errorf("%q, %v", got, ok)
-	}
+	got, ok := config.Of(anything{List: []int{4, 5}}).At("List[1]")
+	expect.That(t, got == "5" && ok, "%q, %v", got, ok)
 	if _, ok := (*config.Config)(nil).At("Local"); ok {
 		t.Error("nil has something")
 	}
@@ -427,9 +415,8 @@ func TestWalk(t *testing.T) {
 			got = append(got, path+" "+strings.NewReplacer("config_test.", "", "time.", "", "big.", "").Replace(fmt.Sprintf("%T", part)))
 			return nil
 		})
-		if s := strings.Join(got, "; "); s != c.want || err != nil {
-			t.Errorf("%T: %s, %v; want %s", c.value, s, err, c.want)
-		}
+		s := strings.Join(got, "; ")
+		expect.That(t, s == c.want && err == nil, "%T: %s, %v; want %s", c.value, s, err, c.want)
 	}
 	stop, n := errors.New("stop"), 0
 	err := config.Walk(&FedAvg{Selector: Softmax{}}, func(path string, _ any) error {
@@ -438,9 +425,7 @@ func TestWalk(t *testing.T) {
 		}
 		return nil
 	})
-	if err != stop || n != 2 {
-		t.Errorf("%v after %d visits", err, n)
-	}
+	expect.That(t, err == stop && n == 2, "%v after %d visits", err, n)
 }
 
 // Whatever a file holds, reading it does not panic, and what is read is written as the same again.
@@ -485,19 +470,14 @@ func second() any {
 
 // Types of one name, declared in two functions, are told apart by what they consist of.
 func TestTypes(t *testing.T) {
-	if config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) != "" {
-		t.Error("types of fedkit count")
-	}
+	expect.That(t, config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) == "", "types of fedkit count")
 	if a, b := config.Of(first()), config.Of(second()); a.String() != b.String() || config.Types(first()) == config.Types(second()) {
 		t.Errorf("%s, %s: %s, %s", a, b, config.Types(first()), config.Types(second()))
 	}
-	if a := config.Types(first()); a == "" || a != config.Types([]any{first()}[0]) || a == config.Types([]any{first(), 1i, second()}) {
-		t.Error(a)
-	}
+	a := config.Types(first())
+	expect.That(t, a != "" && a == config.Types([]any{first()}[0]) && a != config.Types([]any{first(), 1i, second()}), "%v", a)
 	inside := func(v any) string { return config.Types(struct{ hidden any }{v}) }
-	if inside(first()) == inside(second()) {
-		t.Error("what an unexported field holds does not count")
-	}
+	expect.That(t, inside(first()) != inside(second()), "what an unexported field holds does not count")
 	loop := &looped{}
 	loop.Of = loop
 	config.Types(loop) // ends

@@ -9,14 +9,7 @@ import (
 // Zero stands for 0 itself in options whose zero value stands for a default.
 const Zero = math.SmallestNonzeroFloat64
 
-// Defaults returns v with the defaults of its options, which are the numbers in the tags of its fields:
-//
-//	Beta float64 `range:"[0,1)" default:"0.9"` // β
-//
-// Each such field of v, or of a struct that v embeds, becomes that number if it is 0, and 0 if it is Zero. Everything else stays as
-// it is: a default in words, such as "all clients", is for readers, and a value that is not a struct has none.
-//
-// Defaults are filled in once, where the options are used: a second time, a Zero that became 0 would become the default.
+// Defaults returns v with the defaults of its options, which are the numbers in the tags of its fields: see fedkit.Defaults.
 func Defaults[T any](v T) T {
 	fillIn(reflect.ValueOf(&v).Elem())
 	return v

@@ -18,10 +18,15 @@ func (c *Config) String() string {
 	if c == nil {
 		return ""
 	}
-	if s, ok := c.tree.(string); ok {
+	return text(c.tree)
+}
+
+// text writes a tree, without quotes around a string.
+func text(tree any) string {
+	if s, ok := tree.(string); ok {
 		return s
 	}
-	return write(c.tree)
+	return write(tree)
 }
 
 func write(tree any) string {
@@ -45,12 +50,18 @@ func write(tree any) string {
 	return fmt.Sprint(tree) // a bool or a number
 }
 
-func writeObject(o map[string]any) string {
+func writeObject(o map[string]any) (s string) {
 	kind, _ := o["type"].(string)
-	s, name := "", cmp.Or(o["func"], o["unnamed"], o["key"])
-	switch {
-	case hasFields(o):
-		return kind + "{" + writeFields(o) + "}"
+	if hasFields(o) {
+		var all []string
+		for _, name := range names(o) {
+			if name != "type" {
+				all = append(all, name+": "+write(o[name]))
+			}
+		}
+		return kind + "{" + strings.Join(all, ", ") + "}"
+	}
+	switch name := cmp.Or(o["func"], o["unnamed"], o["key"]); {
 	case name != nil:
 		s = fmt.Sprint(name)
 	case o["sha256"] != nil:
@@ -62,16 +73,6 @@ func writeObject(o map[string]any) string {
 		return s
 	}
 	return kind + "(" + s + ")"
-}
-
-func writeFields(o map[string]any) string {
-	var all []string
-	for _, name := range names(o) {
-		if name != "type" {
-			all = append(all, name+": "+write(o[name]))
-		}
-	}
-	return strings.Join(all, ", ")
 }
 
 // Diff returns one line per field that differs, in order: "Aggregator: aggregate.Median{}, was not set", "Local.LR: 0.03,
@@ -86,13 +87,6 @@ func Diff(was, is *Config) (lines []string) {
 
 // absent stands for a missing field. No JSON decodes to it.
 const absent = json.Number("not set")
-
-func field(o map[string]any, name string) any {
-	if v, ok := o[name]; ok {
-		return v
-	}
-	return absent
-}
 
 // special lists the keys that are not fields.
 var special = []string{"type", "value", "func", "unnamed", "key", "len", "sha256"}
@@ -157,7 +151,15 @@ func vary(path string, trees []any) (all []Difference) {
 		return nil
 	}
 	if !haveFields(path, trees) {
-		return []Difference{{path, values(path, trees)}}
+		d := Difference{Path: path}
+		for _, t := range trees {
+			if path == "type" {
+				d.Values = append(d.Values, text(t))
+			} else {
+				d.Values = append(d.Values, write(t))
+			}
+		}
+		return []Difference{d}
 	}
 	objects := make([]map[string]any, len(trees))
 	for i, t := range trees {
@@ -166,7 +168,10 @@ func vary(path string, trees []any) (all []Difference) {
 	for _, name := range names(objects...) {
 		parts := make([]any, len(trees))
 		for i, o := range objects {
-			parts[i] = field(o, name)
+			parts[i] = absent
+			if v, ok := o[name]; ok {
+				parts[i] = v
+			}
 		}
 		all = append(all, vary(join(path, name), parts)...)
 	}
@@ -181,14 +186,4 @@ func haveFields(path string, trees []any) bool {
 		oneType := path == "" || reflect.DeepEqual(o["type"], first["type"])
 		return !hasFields(o) || reflect.TypeOf(t) != reflect.TypeOf(trees[0]) || !oneType
 	})
-}
-
-func values(path string, trees []any) []string {
-	texts := make([]string, len(trees))
-	for i, t := range trees {
-		if texts[i] = write(t); path == "type" {
-			texts[i] = fmt.Sprint(t)
-		}
-	}
-	return texts
 }

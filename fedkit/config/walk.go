@@ -137,38 +137,29 @@ func fields(v reflect.Value) (all []part) {
 		at.Set(v)
 		v = at
 	}
-	return fieldsIn(v, holder{v.Type(), "", nil, nil})
-}
-
-// holder is where an embedded struct is: in which type, by which names and index, and in which structs.
-type holder struct {
-	t     reflect.Type
-	path  string
-	index []int
-	in    []reflect.Type
-}
-
-func fieldsIn(s reflect.Value, at holder) (all []part) {
-	at.in = append(slices.Clip(at.in), s.Type())
-	for i := range s.NumField() {
-		f, in := s.Type().Field(i), s.Field(i)
-		if excluded(f, at.in) {
-			continue
-		}
-		name, index := f.Name, append(slices.Clip(at.index), i)
-		if seen, ok := at.t.FieldByName(name); !ok || !slices.Equal(seen.Index, index) {
-			name = at.path + name
-		}
-		p := part{name: name, value: in, hidden: !in.CanInterface(), same: f.Tag.Get("results") == "same"}
-		if p.hidden {
-			p.name, p.value = unlike(special, name), reflect.NewAt(f.Type, in.Addr().UnsafePointer()).Elem()
-		}
-		if inner := reflect.Indirect(p.value); !flattened(f) || inner.IsValid() && (inner.Kind() != reflect.Struct || slices.Contains(at.in, inner.Type())) {
-			all = append(all, p)
-		} else if inner.IsValid() { // not an embedded nil pointer
-			all = append(all, fieldsIn(inner, holder{at.t, at.path + f.Name + ".", index, at.in})...)
+	var add func(s reflect.Value, path string, index []int, in []reflect.Type)
+	add = func(s reflect.Value, path string, index []int, in []reflect.Type) { // path and index of a struct, and in which ones it is
+		in = append(slices.Clip(in), s.Type())
+		for f, value := range s.Fields() {
+			if excluded(f, in) {
+				continue
+			}
+			name, at := f.Name, append(slices.Clip(index), f.Index...)
+			if seen, ok := v.Type().FieldByName(name); !ok || !slices.Equal(seen.Index, at) {
+				name = path + name
+			}
+			p := part{name: name, value: value, hidden: !value.CanInterface(), same: f.Tag.Get("results") == "same"}
+			if p.hidden {
+				p.name, p.value = unlike(special, name), reflect.NewAt(f.Type, value.Addr().UnsafePointer()).Elem()
+			}
+			if inner := reflect.Indirect(p.value); !flattened(f) || inner.IsValid() && (inner.Kind() != reflect.Struct || slices.Contains(in, inner.Type())) {
+				all = append(all, p)
+			} else if inner.IsValid() { // not an embedded nil pointer
+				add(inner, path+f.Name+".", at, in)
+			}
 		}
 	}
+	add(v, "", nil, nil)
 	return all
 }
 

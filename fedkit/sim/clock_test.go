@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func draw() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
@@ -57,9 +59,8 @@ func TestClockWaits(t *testing.T) {
 	} {
 		c, missed := fourSpeeds(test.change), 0
 		in := c.Collect(times(c), test.wait, func(Times) { missed++ })
-		if c.Now != test.now || !reflect.DeepEqual(in, test.in) || missed != 4-len(in) {
-			t.Errorf("%s: %v s with %v, %d missed; want %v s with %v", test.name, c.Now, in, missed, test.now, test.in)
-		}
+		expect.That(t, c.Now == test.now && reflect.DeepEqual(in, test.in) && missed == 4-len(in),
+			"%s: %v s with %v, %d missed; want %v s with %v", test.name, c.Now, in, missed, test.now, test.in)
 	}
 }
 
@@ -68,9 +69,8 @@ func TestClockPartialWork(t *testing.T) {
 	c := fourSpeeds(nil)
 	for client, want := range []int{0, 0, 8, 6} {
 		job := func(steps int) Times { return c.Time(client, 1, float64(10*steps), 1, draw()) }
-		if got := c.Most(Wait{Deadline: 5.5}, 10, job); got != want {
-			t.Errorf("client %d: %d steps, want %d", client, got, want)
-		}
+		got := c.Most(Wait{Deadline: 5.5}, 10, job)
+		expect.That(t, got == want, "client %d: %d steps, want %d", client, got, want)
 	}
 }
 
@@ -78,17 +78,13 @@ func TestClockPartialWork(t *testing.T) {
 func TestClockOneAfterAnother(t *testing.T) {
 	c := fourSpeeds(nil)
 	c.Operations = 3
-	if end := c.Score(3, 2, 75); end != 3 { // 2 s, and a third of 3 s
-		t.Errorf("scores at %v s, want 3", end)
-	}
+	end := c.Score(3, 2, 75)
+	expect.That(t, end == 3, "scores at %v s, want 3", end) // 2 s, and a third of 3 s
 	job := c.Time(3, 1, 100, 1, draw())
-	if want := (Times{Client: 3, Begin: 3, Received: 4, Trained: 8, Arrived: 10}); job != want {
-		t.Errorf("trained %+v, want %+v", job, want)
-	}
+	expect.That(t, job == Times{Client: 3, Begin: 3, Received: 4, Trained: 8, Arrived: 10}, "trained %+v", job)
 	c.Collect([]Times{job}, Wait{For: 1, Apart: true}, nil)
-	if c.Settle([]int{3}); c.Now != 10 {
-		t.Errorf("the round ends at %v s, want 10", c.Now)
-	}
+	c.Settle([]int{3})
+	expect.That(t, c.Now == 10, "the round ends at %v s, want 10", c.Now)
 	if took := c.Train(Device{PerExample: 0.5, Reference: 6}, 8); took != 2 || c.Now != 12 {
 		t.Errorf("the server trains for %v s until %v, want 2 and 12", took, c.Now)
 	}
@@ -97,9 +93,8 @@ func TestClockOneAfterAnother(t *testing.T) {
 func TestClockAwaits(t *testing.T) {
 	c := &Clock{Clients: []Device{{On: Hours{Intervals: []Interval{{From: 5, To: 6}}}}, {On: Hours{Intervals: []Interval{{From: 3, To: 9}}}}}}
 	c.Await(nil)
-	if c.Now != 3 || c.On(0) || !c.On(1) {
-		t.Errorf("at %v s client 0 is on: %v, client 1: %v; want 3 s with client 1", c.Now, c.On(0), c.On(1))
-	}
+	expect.That(t, c.Now == 3 && !c.On(0) && c.On(1),
+		"at %v s client 0 is on: %v, client 1: %v; want 3 s with client 1", c.Now, c.On(0), c.On(1))
 	if c.Await([]bool{false, true}); c.Now != 5 {
 		t.Errorf("client 0 is on at %v s, want 5", c.Now)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -210,10 +211,7 @@ type TwoClasses struct {
 
 // Draw returns Slow with probability Share, and Fast otherwise.
 func (c TwoClasses) Draw(rng *rand.Rand) (float64, error) {
-	if err := checkNumber("TwoClasses.Fast", c.Fast); err != nil {
-		return 0, err
-	}
-	if err := checkNumber("TwoClasses.Slow", c.Slow); err != nil {
+	if err := cmp.Or(checkNumber("TwoClasses.Fast", c.Fast), checkNumber("TwoClasses.Slow", c.Slow)); err != nil {
 		return 0, err
 	}
 	if !(c.Share >= 0 && c.Share <= 1) {

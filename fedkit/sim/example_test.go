@@ -68,20 +68,3 @@ func ExampleReadTrace() {
 	// client 1: work of an hour that begins at second 28000 ends at 32400
 	// client 2: work of an hour that begins at second 28000 ends at 31600
 }
-
-func ExampleQueue() {
-	var q sim.Queue
-	for _, e := range []sim.Event{{Time: 9, Client: 0}, {Time: 4, Client: 2}, {Time: 4, Client: 1}} {
-		if err := q.Push(e); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	for e, ok := q.Pop(); ok; e, ok = q.Pop() {
-		fmt.Printf("second %v: client %d\n", e.Time, e.Client)
-	}
-	// Output:
-	// second 4: client 1
-	// second 4: client 2
-	// second 9: client 0
-}

@@ -37,9 +37,7 @@ func TestEveryRule(t *testing.T) {
 			expect.That(t, err == nil && reflect.DeepEqual(devices, again), "the second draw differs, or %v", err)
 			other, err := rules(2)[k].Draw(3)
 			expect.That(t, err == nil && !reflect.DeepEqual(devices, other), "another seed gives the same devices, or %v", err)
-			if _, err := rule.Draw(0); err == nil {
-				t.Error("no devices at all are drawn without an error")
-			}
+			expect.Error(t)(rule.Draw(0))
 		})
 	}
 }
@@ -142,9 +140,8 @@ func TestRefusals(t *testing.T) {
 		{Trace{File: "testdata/none.csv"}, "open testdata/none.csv: no such file or directory"},
 		{Trace{File: "testdata/devices.csv", Period: 5}, "On.Period = 5: must be 0 or a number ≥ 115200, the end of the last interval"},
 	} {
-		if _, err := test.rule.Draw(3); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "sim.") {
-			t.Errorf("%v: %v, want %q", test.rule, err, test.want)
-		}
+		_, err := test.rule.Draw(3)
+		expect.That(t, err != nil && strings.Contains(err.Error(), test.want) && strings.HasPrefix(err.Error(), "sim."), "%v: %v, want %q", test.rule, err, test.want)
 	}
 }
 
@@ -186,19 +183,14 @@ func TestTracesWithHoles(t *testing.T) {
 		{"on\n5:5\n", "line 2: On.Intervals[0].To = 5: must be a number > 5, at which it begins"},
 		{"up\n\"1\n", `extraneous or missing " in quoted-field`},
 	} {
-		if _, err := ReadTrace(strings.NewReader(test.csv)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: %v, want %q", test.csv, err, test.want)
-		}
+		expect.Error(t, test.want)(ReadTrace(strings.NewReader(test.csv)))
 	}
 	long := strings.Repeat("x", 1e6)
 	for _, csv := range []string{long + "\n", "up\n" + long + "\n", "on\n" + long + "\n", "on\n0:1 " + long + "\n"} {
-		if _, err := ReadTrace(strings.NewReader(csv)); err == nil || len(err.Error()) > 3000 {
-			t.Errorf("%.200v of %d bytes", err, len(said(err)))
-		}
+		_, err := ReadTrace(strings.NewReader(csv))
+		expect.That(t, err != nil && len(err.Error()) <= 3000, "%.200v", err)
 	}
-	_, err := Trace{File: "testdata/devices.csv"}.Draw(4)
-	want := "sim.Trace: testdata/devices.csv has 3 rows: must have at least 4, one per client"
-	expect.That(t, said(err) == want, "%v, want %q", err, want)
+	expect.Error(t, "sim.Trace: testdata/devices.csv has 3 rows: must have at least 4, one per client")(Trace{File: "testdata/devices.csv"}.Draw(4))
 }
 
 // Whatever a file holds, ReadTrace returns an error or valid devices.
@@ -289,16 +281,9 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		{on(5, Interval{0, 5}), ""},
 		{Device{}, ""},
 	} {
-		got := said(test.device.Check())
-		expect.That(t, got == test.want, "%+v: %q, want %q", test.device, got, test.want)
+		err := test.device.Check()
+		expect.That(t, err == nil && test.want == "" || err != nil && err.Error() == test.want, "%+v: %v, want %q", test.device, err, test.want)
 	}
-}
-
-func said(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 func TestHours(t *testing.T) {

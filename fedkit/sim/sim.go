@@ -3,7 +3,6 @@
 //
 //	devices     Devices draws each quantity independently, Mixed has classes, Trace reads a file; Given, by hand
 //	quantities  Constant, Uniform, LogNormal, TwoClasses
-//	events      Queue
 //	time        Clock, which runs keep themselves
 //
 // A rule is written as a literal. The same rule and seed give everyone the same devices.

@@ -39,10 +39,8 @@ func (r Trace) Draw(n int) (devices []Device, err error) {
 	if len(devices) < n {
 		return nil, fmt.Errorf("%s has %d rows: must have at least %d, one per client", r.File, len(devices), n)
 	}
-	for i := range devices {
-		if len(devices[i].On.Intervals) > 0 && r.Period != 0 {
-			devices[i].On.Period = r.Period
-		}
+	if r.Period != 0 {
+		repeat(devices, r.Period)
 	}
 	if r.Shuffle {
 		stream(r.Seed, "trace").Shuffle(len(devices), func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
@@ -57,11 +55,12 @@ func (r Trace) String() string {
 
 // column returns the quantity in a column of a trace, or nil.
 func column(name string) *quantity {
-	at := slices.IndexFunc(quantities, func(q quantity) bool { return q.column == name })
-	if at < 0 {
-		return nil
+	for i := range quantities {
+		if quantities[i].column == name {
+			return &quantities[i]
+		}
 	}
-	return &quantities[at]
+	return nil
 }
 
 // ReadTrace reads devices from comma-separated values: a header, then one row per device. The columns are the fields of
@@ -76,7 +75,7 @@ func column(name string) *quantity {
 //
 // It fails if a column is unknown or is there twice, a cell is empty or not a number, a device does not pass its Check, or
 // there is no row. The error names the line, the column, the value and what is allowed.
-func ReadTrace(r io.Reader) ([]Device, error) {
+func ReadTrace(r io.Reader) (devices []Device, err error) {
 	if r == nil {
 		return nil, errors.New("is nil: must be an io.Reader")
 	}
@@ -88,11 +87,19 @@ func ReadTrace(r io.Reader) ([]Device, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	line, _ := in.FieldPos(0)
-	if err := checkHeader(header); err != nil {
-		return nil, fmt.Errorf("line %d: %w", line, err)
+	inLine := func(err error) error {
+		line, _ := in.FieldPos(0)
+		return fmt.Errorf("line %d: %w", line, err)
 	}
-	var devices []Device
+	for k, name := range header {
+		if column(name) == nil && name != "on" {
+			return nil, inLine(fmt.Errorf("column %q: must be per_example, reference, down, up, latency, drop or on", text.Short(name)))
+		}
+		if slices.Contains(header[:k], name) {
+			return nil, inLine(fmt.Errorf("column %q: must be there once", name))
+		}
+	}
+	end := 0.0
 	for {
 		row, err := in.Read()
 		if err == io.EOF {
@@ -100,30 +107,20 @@ func ReadTrace(r io.Reader) ([]Device, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		line, _ = in.FieldPos(0)
 		d, err := readDevice(header, row)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+			return nil, inLine(err)
+		}
+		if n := len(d.On.Intervals); n > 0 {
+			end = max(end, d.On.Intervals[n-1].To)
 		}
 		devices = append(devices, d)
 	}
 	if devices == nil {
 		return nil, errors.New("has no rows: must have one per device")
 	}
-	repeat(devices)
+	repeat(devices, end)
 	return devices, nil
-}
-
-func checkHeader(header []string) error {
-	for k, name := range header {
-		if column(name) == nil && name != "on" {
-			return fmt.Errorf("column %q: must be per_example, reference, down, up, latency, drop or on", text.Short(name))
-		}
-		if slices.Contains(header[:k], name) {
-			return fmt.Errorf("column %q: must be there once", name)
-		}
-	}
-	return nil
 }
 
 func readDevice(header, row []string) (d Device, err error) {
@@ -171,17 +168,11 @@ func readIntervals(cell string) (on []Interval, err error) {
 	return on, nil
 }
 
-// repeat makes all hours repeat after the latest end.
-func repeat(devices []Device) {
-	end := 0.0
-	for _, d := range devices {
-		for _, on := range d.On.Intervals {
-			end = max(end, on.To)
-		}
-	}
+// repeat makes the hours of all devices that have any repeat after a period.
+func repeat(devices []Device, period float64) {
 	for i := range devices {
-		if len(devices[i].On.Intervals) > 0 {
-			devices[i].On.Period = end
+		if on := &devices[i].On; len(on.Intervals) > 0 {
+			on.Period = period
 		}
 	}
 }

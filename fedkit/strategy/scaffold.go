@@ -69,8 +69,7 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
-		full := fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
-		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: full, StayLocal: true, Down: 2}) // x and c
+		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: s.Local.Gradient(), StayLocal: true, Down: 2}) // x and c
 		job.Clients, job.Down, gradient = g.Clients(), fedkit.Zero, g.Local.Sub(x)
 	}
 	job.Shift = c.Sub(s.State.Ci.Take(job.Clients...))

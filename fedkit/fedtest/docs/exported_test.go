@@ -97,9 +97,7 @@ func TestEveryNameHasAComment(t *testing.T) {
 	for _, root := range []string{"datasets", "fedkit"} {
 		expect.OK(t, filepath.WalkDir(filepath.Join(top, root), visit))
 	}
-	if names < 1000 {
-		t.Errorf("found only %d names", names)
-	}
+	expect.That(t, names >= 1000, "found only %d names", names)
 }
 
 // receiver is the name of the type that a method belongs to.
@@ -132,8 +130,6 @@ func TestEveryStrategyHasAnExample(t *testing.T) {
 		}
 	}
 	for _, s := range every.Kinds[0].Parts {
-		if outputs[every.Name(s)] == "" {
-			t.Errorf("%s has no example with an output", every.Name(s))
-		}
+		expect.That(t, outputs[every.Name(s)] != "", "%s has no example with an output", every.Name(s))
 	}
 }

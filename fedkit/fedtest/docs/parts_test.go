@@ -1,8 +1,6 @@
 package docs_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -48,9 +46,8 @@ func TestEverythingIsListed(t *testing.T) {
 	}
 	exported, interfaces := load(t)
 	missing := func(name, is string) {
-		if !slices.Contains(listed, name) && !slices.Contains(listed, bare(name)) {
-			t.Errorf("%s is %s: it is missing in every.Kinds", name, is)
-		}
+		expect.That(t, slices.Contains(listed, name) || slices.Contains(listed, bare(name)),
+			"%s is %s: it is missing in every.Kinds", name, is)
 	}
 	for name, o := range exported {
 		switch o := o.(type) {
@@ -101,9 +98,7 @@ func load(t *testing.T) (exported map[string]types.Object, interfaces []*types.I
 			}
 		}
 	}
-	if len(interfaces) != len(every.Kinds)-2 {
-		t.Fatalf("%d interfaces of %d kinds", len(interfaces), len(every.Kinds))
-	}
+	expect.Must(t, len(interfaces) == len(every.Kinds)-2, "%d interfaces of %d kinds", len(interfaces), len(every.Kinds))
 	return exported, interfaces
 }
 
@@ -173,9 +168,7 @@ func TestDefaultsAreInRange(t *testing.T) {
 	for _, n := range seen {
 		numbers += n
 	}
-	if numbers < 100 {
-		t.Errorf("%d defaults are numbers", numbers)
-	}
+	expect.That(t, numbers >= 100, "%d defaults are numbers", numbers)
 	twice := regexp.MustCompile(`cmp\.Or\(\w+\.\w+, -?[0-9.e-]+\)`)
 	for _, root := range []string{"fedkit", "datasets"} {
 		expect.OK(t, filepath.WalkDir(filepath.Join(top, root), func(path string, _ fs.DirEntry, err error) error {
@@ -203,32 +196,13 @@ func TestOneMu(t *testing.T) {
 			case ".go", ".yaml", ".md", ".py":
 				text, err = os.ReadFile(path)
 			case ".ipynb":
-				text, err = cells(path)
+				within, _ := filepath.Rel(root, path)
+				text = []byte(cells(t, within, ""))
 			}
 			for i, line := range strings.Split(string(text), "\n") {
-				if strings.Contains(line, micro) {
-					t.Errorf("%s: line %d has a micro sign: %s", path, i+1, strings.TrimSpace(line))
-				}
+				expect.That(t, !strings.Contains(line, micro), "%s: line %d has a micro sign: %s", path, i+1, strings.TrimSpace(line))
 			}
 			return err
 		}))
 	}
-}
-
-// cells returns the sources of a notebook's cells.
-func cells(path string) (sources []byte, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var notebook struct {
-		Cells []struct{ Source []string }
-	}
-	if err := json.Unmarshal(text, &notebook); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, c := range notebook.Cells {
-		sources = append(sources, strings.Join(c.Source, "")+"\n"...)
-	}
-	return sources, nil
 }

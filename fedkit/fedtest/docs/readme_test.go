@@ -72,8 +72,8 @@ func links(page, text string) (paths []string) {
 	return paths
 }
 
-// code returns the code cells of a notebook.
-func code(t *testing.T, path string) string {
+// cells returns the sources of a notebook's cells of one type; "" stands for all.
+func cells(t *testing.T, path, of string) string {
 	t.Helper()
 	var notebook struct {
 		Cells []struct {
@@ -86,7 +86,7 @@ func code(t *testing.T, path string) string {
 	}
 	var b strings.Builder
 	for _, c := range notebook.Cells {
-		if c.Type == "code" {
+		if of == "" || c.Type == of {
 			b.WriteString(strings.Join(c.Source, "") + "\n")
 		}
 	}
@@ -156,9 +156,7 @@ func TestPrintedStudies(t *testing.T) {
 			}
 		}
 	}
-	if n < 15 {
-		t.Errorf("found only %d", n)
-	}
+	expect.That(t, n >= 15, "found only %d", n)
 }
 
 // Each strategy is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
@@ -166,35 +164,27 @@ func TestPrintedStudies(t *testing.T) {
 func TestGuideListsEveryStrategy(t *testing.T) {
 	listed := strategies(t, filesIn(read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), "notebooks/examples"))
 	for _, row := range rows(t, algorithms, "| algorithm | file | notebook |") {
-		cells := strings.Split(row, "|")
-		names, all := strategies(t, links(algorithms, cells[2])), ""
-		for _, path := range links(algorithms, cells[3]) {
-			code := code(t, path)
-			if !slices.ContainsFunc(names, func(name string) bool { return uses(code, name) }) {
-				t.Errorf("%s uses none of %v", path, names)
-			}
-			if number := filepath.Base(path)[:2]; !strings.Contains(cells[3], "["+number+"](../"+filepath.Base(path)+")") {
+		columns := strings.Split(row, "|")
+		names, all := strategies(t, links(algorithms, columns[2])), ""
+		for _, path := range links(algorithms, columns[3]) {
+			code := cells(t, path, "code")
+			expect.That(t, slices.ContainsFunc(names, func(name string) bool { return uses(code, name) }),
+				"%s uses none of %v", path, names)
+			if number := filepath.Base(path)[:2]; !strings.Contains(columns[3], "["+number+"](../"+filepath.Base(path)+")") {
 				t.Errorf("the link to %s is not called %s", path, number)
 			}
 			all += code
 		}
 		for _, name := range names {
-			if !uses(all, name) {
-				t.Errorf("no notebook of its row uses %s", name)
-			}
-			if !strings.Contains(bare(cells[1]), bare(name[strings.Index(name, ".")+1:])) {
-				t.Errorf("its row does not name %s: %s", name, cells[1])
-			}
+			expect.That(t, uses(all, name), "no notebook of its row uses %s", name)
+			expect.That(t, strings.Contains(bare(columns[1]), bare(name[strings.Index(name, ".")+1:])),
+				"its row does not name %s: %s", name, columns[1])
 		}
-		if len(names) == 0 {
-			t.Errorf("the files of a row have no strategy: %s", row)
-		}
+		expect.That(t, len(names) > 0, "the files of a row have no strategy: %s", row)
 		listed = append(listed, names...)
 	}
 	for _, s := range every.Kinds[0].Parts {
-		if !slices.Contains(listed, every.Name(s)) {
-			t.Errorf("%s does not list %s", algorithms, every.Name(s))
-		}
+		expect.That(t, slices.Contains(listed, every.Name(s)), "%s does not list %s", algorithms, every.Name(s))
 	}
 }
 
@@ -227,15 +217,15 @@ var inWords = map[string]string{
 func TestGuideListsEveryPart(t *testing.T) {
 	said := map[string]string{} // by package
 	for _, row := range rows(t, algorithms, "| parts | |") {
-		cells := strings.Split(row, "|")
+		columns := strings.Split(row, "|")
 		pkg := "fedkit"
-		for _, path := range links(algorithms, cells[1]) {
+		for _, path := range links(algorithms, columns[1]) {
 			if filepath.Ext(path) == ".go" {
 				path = filepath.Dir(path)
 			}
 			pkg = filepath.Base(path)
 		}
-		said[pkg] += bare(cells[2])
+		said[pkg] += bare(columns[2])
 	}
 	for _, k := range every.Kinds[1:] {
 		for _, part := range k.Parts {
@@ -263,7 +253,7 @@ func TestGuideListsEveryNotebook(t *testing.T) {
 // Each notebook but the index ends with a table of claims, most of them a reproduction card.
 func TestEveryNotebookHasACard(t *testing.T) {
 	for _, path := range notebooks(t) {
-		if code := code(t, path); !uses(code, "compare.Claims") && path != "notebooks/00_index.ipynb" {
+		if code := cells(t, path, "code"); !uses(code, "compare.Claims") && path != "notebooks/00_index.ipynb" {
 			t.Errorf("%s has no card", path)
 		}
 	}
@@ -287,9 +277,7 @@ func TestLinksInNotebooksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
-	if n == 0 {
-		t.Error("no notebook has such a link: has their form changed?")
-	}
+	expect.That(t, n > 0, "no notebook has such a link: has their form changed?")
 }
 
 // The tests of all strategies cover every one of package strategy.
@@ -299,8 +287,7 @@ func TestEveryStrategyIsTested(t *testing.T) {
 		tested[reflect.TypeOf(s).Elem().String()] = true
 	}
 	for _, s := range every.Kinds[0].Parts {
-		if strings.HasPrefix(every.Name(s), "strategy.") && !tested[every.Name(s)] {
-			t.Errorf("%s is missing in fedkit/fedtest/every", every.Name(s))
-		}
+		expect.That(t, !strings.HasPrefix(every.Name(s), "strategy.") || tested[every.Name(s)],
+			"%s is missing in fedkit/fedtest/every", every.Name(s))
 	}
 }

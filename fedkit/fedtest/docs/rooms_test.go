@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -22,13 +23,9 @@ func TestRoomsLinkNoMoreThanTheyNeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		packages.Visit(all, nil, func(p *packages.Package) { linked[p.PkgPath] = true })
-		if len(linked) < 10 {
-			t.Errorf("%s: %d packages", room, len(linked))
-		}
+		expect.That(t, len(linked) >= 10, "%s: %d packages", room, len(linked))
 		for _, p := range slices.Sorted(maps.Keys(linked)) {
-			if superfluous.MatchString(p) {
-				t.Errorf("%s links %s", room, p)
-			}
+			expect.That(t, !superfluous.MatchString(p), "%s links %s", room, p)
 		}
 	}
 }

@@ -219,9 +219,7 @@ func TestSnippets(t *testing.T) {
 			files[fmt.Sprintf("s%d/s.go", n)] = c.program(left)
 		}
 	}
-	if n < 80 {
-		t.Errorf("found only %d snippets", n)
-	}
+	expect.That(t, n >= 80, "found only %d snippets", n)
 	if expect.Long(t, "a program is built and linked"); !t.Failed() {
 		execute(t, files)
 	}
@@ -287,9 +285,7 @@ func TestTypesOfInternalPackages(t *testing.T) {
 			}
 		}
 	}
-	if n < 7 {
-		t.Errorf("found only %d", n)
-	}
+	expect.That(t, n >= 7, "found only %d", n)
 	if out, err := exec.Command("go", "doc", "-C", top+"/fedkit", "internal/task.Task").CombinedOutput(); err != nil || !strings.Contains(string(out), "Forward func(") || !strings.Contains(string(out), ") FLOPs(") {
 		t.Errorf("%v\n%s", err, out)
 	}

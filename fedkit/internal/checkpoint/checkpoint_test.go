@@ -45,6 +45,17 @@ func TestOtherState(t *testing.T) {
 	expect.OK(t, encode(&b, &history.History{}, &snapshot{states: States{was}}))
 	c, _ := expect.Values(parse(b.Bytes()))(t)
 	expect.Error(t, "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing")(c.fits(&history.History{}, States{is}))
+	queued := new(struct {
+		InFlight struct {
+			Queue struct {
+				Now    float64
+				Events []struct{ Time float64 }
+			}
+			Begun int
+		}
+	})
+	differ := differLayouts(States{queued}.layout(), States{new(struct{ InFlight struct{ Begun int } })}.layout())
+	expect.That(t, differ == nil, "a State from when work in flight had a queue: %q", differ)
 }
 
 func TestDue(t *testing.T) {

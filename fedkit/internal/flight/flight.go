@@ -2,16 +2,15 @@
 package flight
 
 import (
+	"cmp"
 	"slices"
 
 	"fedkit.example/fedkit/internal/rows"
-	"fedkit.example/fedkit/sim"
 )
 
 // InFlight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in
 // its State.
 type InFlight struct {
-	Queue    sim.Queue // of arrivals and dropouts
 	Jobs     []Job     // [n], in the order in which it began
 	Versions []Version // of the model that the work started from
 	Begun    int       // jobs begun so far
@@ -38,9 +37,15 @@ type Version struct {
 	X     *rows.Matrix // [1, d]
 }
 
-// Event is the end of the work. Ties go to work that began in an earlier round: so no client starves when there are no delays.
-func (w *Job) Event() sim.Event {
-	return sim.Event{Time: w.Arrived, Turn: w.Round, Client: w.Client, Number: w.Number}
+// Compare orders jobs by their ends. Ties go to work that began in an earlier round: so no client starves when there are no delays.
+func (w Job) Compare(o Job) int {
+	return cmp.Or(cmp.Compare(w.Arrived, o.Arrived), cmp.Compare(w.Round, o.Round), cmp.Compare(w.Client, o.Client), cmp.Compare(w.Number, o.Number))
+}
+
+// Next returns the index of the job that ends next.
+func (f *InFlight) Next() int {
+	next := slices.MinFunc(f.Jobs, Job.Compare)
+	return slices.IndexFunc(f.Jobs, func(w Job) bool { return w.Number == next.Number })
 }
 
 // Start returns the model that a round began with.

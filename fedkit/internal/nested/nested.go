@@ -126,15 +126,25 @@ func Clone[S any](s S) (c S, err error) {
 	if err != nil {
 		return c, err
 	}
-	copies, err := Copied(s, all, renew[S])
+	copies, err := copied(s, all, renew[S])
 	if err != nil {
 		return c, err
 	}
 	return copies[0], nil
 }
 
-// Copied returns copies of a strategy and of all those that it wraps. The visitor enters what is copied.
-func Copied[S any](s S, all []S, visit tree.Visitor) (copies []S, err error) {
+// ToRun returns copies of a strategy and of all those that it wraps, with their defaults: see Filled.
+func ToRun[S any](s S, all []S) (copies []S, err error) { return copied(s, all, fill[S]) }
+
+// Filled returns a copy of a strategy with the defaults filled in, also of those that it wraps, embeds or holds in exported fields. Their
+// parts, and what States refer to, are shared.
+func Filled[S any](s S) (S, error) {
+	err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, fill[S])
+	return s, err
+}
+
+// copied returns copies of a strategy and of all those that it wraps. The visitor enters what is copied.
+func copied[S any](s S, all []S, visit tree.Visitor) (copies []S, err error) {
 	if err := tree.Own(reflect.ValueOf(&s).Elem(), anyType, visit); err != nil {
 		return nil, fault.Within("strategy", err)
 	}
@@ -150,6 +160,17 @@ func Copied[S any](s S, all []S, visit tree.Visitor) (copies []S, err error) {
 }
 
 func anyType(reflect.Type) bool { return true }
+
+// fill is a visitor that fills in defaults, and descends into strategies, and structs and slices in which there may be one.
+func fill[S any](n tree.Node) error {
+	f, t := n.Field, n.Type
+	leads := f.Name == "" || f.Anonymous || Is[S](t) || Holds[S](n.Value) || t.Kind() == reflect.Slice && Is[S](t.Elem())
+	if leads && f.Name != "State" && (f.Anonymous || !n.Hidden()) {
+		return nil
+	}
+	config.Fill(f, n.Value)
+	return tree.Skip
+}
 
 // renew is a visitor that clears States, and descends into what is copied: strategies, what they embed, and slices of them.
 func renew[S any](n tree.Node) error {

@@ -33,7 +33,7 @@ func BatchOf(t *Task, in engine.Batch) *Batch {
 // Reported returns the loss per example that b was told to report; nil if it was not.
 func Reported(b *Batch) *graph.Node { return b.reported }
 
-// Loss returns the task's own loss of every example, [C, B], for outputs like Out.
+// Loss returns the task's own loss of every example, [C, B], for outputs like Out: see also Local.LabelSmoothing.
 func (b *Batch) Loss(out *graph.Node) *graph.Node { return b.Task.Loss(out, b.Y) }
 
 // Forward returns the outputs of another model for X, such as Model("global"). It is always in evaluation mode: for a task with
