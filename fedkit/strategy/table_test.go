@@ -54,31 +54,8 @@ func TestEveryStrategy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
 			suite.FullParticipation, suite.NoClock = name == "FedAvg, Multi-Krum", name == "FedSplit, exact" || name == "FedSplit, sketched"
-			switch s := s.(type) { // the first clustering, and the first round after it
-			case *strategy.FedPRISM:
-				suite.Warmup = s.Every
-			case *strategy.OneShot:
-				suite.Warmup = 2
-			case *strategy.IFCA: // until the best set goes on
-				if s.Restarts > 1 {
-					suite.Warmup = s.Restarts*s.Trial + 1
-				}
-			case *strategy.LCFL:
-				suite.Warmup = s.Warmup + 1
-			case *strategy.CFL: // by then every cluster has one client
-				suite.Warmup = 10
-			case *strategy.FedAC:
-				if suite.Warmup = 2; !s.Fixed { // until every number of clusters has occurred
-					suite.Warmup = 100
-				}
-			case *strategy.FedEff:
-				if suite.Devices = slowAndFast; s.Schedule != nil || s.Initialize { // until every number of participants and of epochs has occurred
-					suite.Warmup = 40
-				}
-			case *strategy.AdaptiveClustering:
-				suite.Warmup = 3 // p falls from 3 to 2 and 1
-			case *strategy.FedClust, *strategy.FeSEM:
-				suite.Warmup = 8 // every client has a cluster
+			if suite.Warmup = every.Warmup(s); strings.HasPrefix(name, "FedEff") {
+				suite.Devices = slowAndFast
 			}
 			expect.Outcome(t, "")(suite.Test(s))
 		})

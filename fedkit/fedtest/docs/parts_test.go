@@ -49,7 +49,7 @@ func TestEverythingIsListed(t *testing.T) {
 	exported, interfaces := load(t)
 	missing := func(name, is string) {
 		if !slices.Contains(listed, name) && !slices.Contains(listed, bare(name)) {
-			t.Errorf("%s is %s: it is missing in every.Kinds", name, is)
+			t.Errorf("%s is %s: it is missing in every.Strategies, or in every.Kinds", name, is)
 		}
 	}
 	for name, o := range exported {

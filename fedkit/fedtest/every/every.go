@@ -96,6 +96,38 @@ func Strategies() map[string]fedkit.Strategy {
 	}
 }
 
+// Warmup is the rounds of a strategy after which all of its programs have run once: the first clustering, and the first round after it.
+func Warmup(s fedkit.Strategy) int {
+	switch s := s.(type) {
+	case *strategy.FedPRISM:
+		return s.Every
+	case *strategy.OneShot:
+		return 2
+	case *strategy.IFCA: // until the best set goes on
+		if s.Restarts > 1 {
+			return s.Restarts*s.Trial + 1
+		}
+	case *strategy.LCFL:
+		return s.Warmup + 1
+	case *strategy.CFL: // by then every cluster has one client
+		return 10
+	case *strategy.FedAC:
+		if !s.Fixed { // until every number of clusters has occurred
+			return 100
+		}
+		return 2
+	case *strategy.FedEff:
+		if s.Schedule != nil || s.Initialize { // until every number of participants and of epochs has occurred
+			return 40
+		}
+	case *strategy.AdaptiveClustering:
+		return 3 // p falls from 3 to 2 and 1
+	case *strategy.FedClust, *strategy.FeSEM:
+		return 8 // every client has a cluster
+	}
+	return 0
+}
+
 // Sorted selects the first n clients.
 func Sorted(r *fedkit.Round, n int) []int { return r.AllClients()[:n] }
 
