@@ -54,7 +54,8 @@ func TestEveryStrategy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
 			suite.FullParticipation, suite.NoClock = name == "FedAvg, Multi-Krum", name == "FedSplit, exact" || name == "FedSplit, sketched"
-			if suite.Warmup = every.Warmup(s); strings.HasPrefix(name, "FedEff") {
+			suite.Warmup = every.Warmup(s)
+			if _, ok := s.(*strategy.FedEff); ok {
 				suite.Devices = slowAndFast
 			}
 			expect.Outcome(t, "")(suite.Test(s))
