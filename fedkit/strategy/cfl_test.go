@@ -199,7 +199,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 		work := 2 * 16 / 8 // epochs, examples, batch
 		if r.Round == 1 {
 			work *= 4
-			centers, first = host(t, s.State.Theta), r.Clusters
+			centers, first = host(t, s.State.Models), r.Clusters
 		}
 		for _, solve := range r.Results {
 			expect.That(t, solve.Steps == work, "round %d: client %d did %d steps, want %d", r.Round, solve.Client, solve.Steps, work)
@@ -209,7 +209,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 		if r.Round == 1 {
 			continue
 		}
-		now := host(t, s.State.Theta)
+		now := host(t, s.State.Models)
 		for c := range now {
 			trained := c == r.Clusters[r.Clients()[0]]
 			expect.That(t, slices.Equal(now[c], centers[c]) != trained,

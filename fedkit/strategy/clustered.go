@@ -16,6 +16,24 @@ type Clustered struct {
 	Of     cluster.Groups // each client's cluster, −1 for none yet, [M]
 }
 
+// together is the state of clients that are all in one cluster, with one fresh model.
+func together(r *fedkit.Round) Clustered {
+	return Clustered{r.Models(1), make(cluster.Groups, r.Clients())}
+}
+
+// divide gives clients their clusters, and each cluster the first model.
+func (c *Clustered) divide(clients, labels []int) {
+	c.Of.Set(clients, labels)
+	c.Models = c.Models.Take(0).Repeat(slices.Max(labels) + 1)
+}
+
+// step is a round of FedAvg within each cluster, w_c ← Σ_{i∈c∩S} p_i w_i / Σ_{i∈c∩S} p_i. A cluster without a client in S keeps its model.
+func (c *Clustered) step(r *fedkit.Round, S []int, local fedkit.Local, by, usual Weighting) *fedkit.Updates {
+	u := r.Train(fedkit.Job{Clients: S, Start: c.starts(S), Local: local})
+	c.Models = meanByCluster(c.Models, u.Models, take(c.Of, u.Clients()), Weights(r, u, by, usual))
+	return u
+}
+
 // mean returns the mean of the models in use, or of all if none is, [1, d].
 func (c *Clustered) mean() *fedkit.Matrix {
 	used := c.Of.Names()
