@@ -80,6 +80,8 @@ func Strategies() map[string]fedkit.Strategy {
 		"CFL, some":                 &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, First: 2, Fraction: 0.84, Local: l},
 		"LCFL":                      &strategy.LCFL{K: 2, Warmup: 2, Fraction: 0.5, Local: l},
 		"LCFL, any k":               &strategy.LCFL{Warmup: 1, Clusterer: cluster.KMeans{}, Local: l},
+		"FLHC":                      &strategy.FLHC{K: 2, Warmup: 1, Fraction: 0.5, Local: l},
+		"FLHC, number found":        &strategy.FLHC{Warmup: 1, Cosine: true, Clusterer: cluster.Agglomerative{Linkage: cluster.Average, Height: 0.5}, Local: l},
 		"FedPRISM":                  &strategy.FedPRISM{K: 2, Every: 2, Fraction: 0.5, Local: l, Center: true, Temperature: 0.2},
 		"FedCluster":                &strategy.FedCluster{K: 2, Fraction: 0.5, Local: l},
 		"FedCluster, chosen":        &strategy.FedCluster{K: 3, Selector: fedkit.SelectorFunc(Sorted), Fraction: 0.85, Local: l},
@@ -109,6 +111,8 @@ func Warmup(s fedkit.Strategy) int {
 		}
 	case *strategy.LCFL:
 		return s.Warmup + 1
+	case *strategy.FLHC:
+		return s.Warmup + 2
 	case *strategy.CFL: // by then every cluster has one client
 		return 10
 	case *strategy.FedAC:
