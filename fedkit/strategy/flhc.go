@@ -30,17 +30,11 @@ type FLHC struct {
 	Fraction  float64           // share of the clients in the other rounds, in (0, 1]; default all
 	Selector  fedkit.Selector   // chooses their cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
-	State     struct{ Clustered }
+	Grouped
 }
 
 // Check implements fedkit.Checker.
 func (s *FLHC) Check(fed *fedkit.Federation, _ int) error { return fitsClustered(fed) }
-
-// Start draws one model for all.
-func (s *FLHC) Start(r *fedkit.Round) error {
-	s.State.Clustered = together(r)
-	return r.Err()
-}
 
 // Round implements fedkit.Strategy.
 func (s *FLHC) Round(r *fedkit.Round) error {
@@ -56,6 +50,3 @@ func (s *FLHC) Round(r *fedkit.Round) error {
 	s.State.divide(u.Clients(), r.Cluster(by, r.Points(updates), s.K))
 	return r.Err()
 }
-
-// Serve gives every client the model of its cluster.
-func (s *FLHC) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }

@@ -27,18 +27,12 @@ type LCFL struct {
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
-	State     struct{ Clustered }
+	Grouped
 }
 
 // Check implements fedkit.Checker.
 func (s *LCFL) Check(fed *fedkit.Federation, _ int) error {
 	return fitsClustered(fed)
-}
-
-// Start draws one model for all.
-func (s *LCFL) Start(r *fedkit.Round) error {
-	s.State.Clustered = together(r)
-	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
@@ -60,6 +54,3 @@ func (s *LCFL) Round(r *fedkit.Round) error {
 	s.State.divide(clients, r.Cluster(by, cluster.FromDistances(d), s.K))
 	return r.Err()
 }
-
-// Serve gives every client the model of its cluster.
-func (s *LCFL) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }

@@ -19,25 +19,19 @@ import (
 // skipped, or that is unseen, uses the model with the lowest loss on its training examples. Identity: with K = 1 and WorkFactor = 1
 // it is FedAvg.
 type OneShot struct {
-	K          int                 `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
-	Clusterer  cluster.Clusterer   // default cluster.KMeans
-	WorkFactor int                 `range:"[1,inf)" default:"10"` // factor on the work of Local in the first round
-	Weighting  Weighting           // default ByExamples; the paper leaves it open
-	Fraction   float64             // share of the clients in later rounds, in (0, 1]; default all
-	Selector   fedkit.Selector     // chooses the cohort of later rounds; default uniformly at random
-	Local      fedkit.Local        // local solver: E epochs, B examples per batch, η
-	State      struct{ Clustered } // θ
+	K          int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
+	Clusterer  cluster.Clusterer // default cluster.KMeans
+	WorkFactor int               `range:"[1,inf)" default:"10"` // factor on the work of Local in the first round
+	Weighting  Weighting         // default ByExamples; the paper leaves it open
+	Fraction   float64           // share of the clients in later rounds, in (0, 1]; default all
+	Selector   fedkit.Selector   // chooses the cohort of later rounds; default uniformly at random
+	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
+	Grouped
 }
 
 // Check implements fedkit.Checker.
 func (s *OneShot) Check(fed *fedkit.Federation, _ int) error {
 	return fitsClustered(fed)
-}
-
-// Start draws one model for all.
-func (s *OneShot) Start(r *fedkit.Round) error {
-	s.State.Clustered = together(r)
-	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
@@ -64,6 +58,3 @@ func (s *OneShot) cluster(r *fedkit.Round) {
 	}
 	st.Of.Set(append(u.Clients(), left...), labels)
 }
-
-// Serve gives every client the model of its cluster.
-func (s *OneShot) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }

@@ -120,7 +120,7 @@ var types = []any{
 	(*plot.Panel)(nil), (*plot.Schedule)(nil), (*preset.Number)(nil), (*preset.Preset)(nil), (*progress.Run)(nil),
 	(*progress.Status)(nil), (*progress.Watcher)(nil), (*selection.By)(nil), (*server.Form)(nil), (*sim.Class)(nil),
 	(*sim.Device)(nil), (*sim.Event)(nil), (*sim.Given)(nil), (*sim.Hours)(nil), (*sim.Interval)(nil), (*sim.Queue)(nil),
-	(*strategy.Clustered)(nil), (*strategy.Personal)(nil), (*strategy.State)(nil), (*strategy.WeightingFunc)(nil),
+	(*strategy.Asynchronous)(nil), (*strategy.Clustered)(nil), (*strategy.Grouped)(nil), (*strategy.Personal)(nil), (*strategy.State)(nil), (*strategy.WeightingFunc)(nil),
 	(*study.Active)(nil), (*study.Attackers)(nil), (*study.Found)(nil), (*study.HeldOut)(nil), (*study.Label)(nil),
 	(*study.Model)(nil), (*study.Named)(nil), (*study.Plan)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil),
 	(*study.Trial)(nil), (*study.World)(nil), (*table.At)(nil), (*table.Table)(nil), (*weights.Pretrained)(nil),
