@@ -38,11 +38,14 @@ func TestKMeansAgainstScikitLearn(t *testing.T) {
 		{5, 233.01106248966818, []int{5, 12, 13, 14, 16}},
 	} {
 		labels := expect.Value(cluster.KMeans{Starts: 50}.Cluster(cluster.FromGram(gram), c.k, rand.New(rand.NewPCG(1, 1))))(t)
-		d := cluster.SquaredDistances(gram, labels, c.k)
-		inertia, sizes := 0.0, make([]int, c.k)
-		for i, l := range labels {
-			inertia += d[i][l]
-			sizes[l]++
+		inertia, sizes := mat.Trace(gram), []int(nil)
+		for _, group := range cluster.Members(labels, c.k) {
+			sizes = append(sizes, len(group))
+			for _, i := range group {
+				for _, j := range group {
+					inertia -= gram.At(i, j) / float64(len(group)) // ‖x_i − mean‖² are ‖x_i‖² − ‖mean‖² in sum
+				}
+			}
 		}
 		slices.Sort(sizes)
 		if math.Abs(inertia-c.inertia) > 1e-9*c.inertia || !slices.Equal(sizes, c.sizes) {

@@ -73,10 +73,6 @@ func (d *Condensed) setRow(i int, from []float64) {
 	copy(d.after(i), from[i+1:])
 }
 
-func (d *Condensed) clone() *Condensed {
-	return &Condensed{d.n, append([]float64(nil), d.v...)}
-}
-
 // gram is classical scaling (Torgerson 1952): inner products about the mean.
 func (d *Condensed) gram() *mat.SymDense {
 	n := d.n
