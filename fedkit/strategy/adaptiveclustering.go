@@ -56,19 +56,15 @@ type AdaptiveClustering struct {
 
 // Check implements fedkit.Checker.
 func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
-	if fed != nil && s.P > fed.Size() {
+	switch {
+	case fed != nil && s.P > fed.Size():
 		return fedkit.Invalid("P", s.P, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
-	}
-	if s.AsPublished {
-		if err := fed.AllTrained("AsPublished", true); err != nil {
-			return err
-		}
-	}
-	if s.Reuse && s.AsPublished {
+	case s.AsPublished && s.Reuse:
 		return fedkit.Invalid("Reuse", true, "false if AsPublished is set: the published code trains again")
-	}
-	if s.Weighting != nil && s.AsPublished {
+	case s.AsPublished && s.Weighting != nil:
 		return fedkit.Invalid("Weighting", fmt.Sprintf("%T", s.Weighting), "nil if AsPublished is set: the published code does not average")
+	case s.AsPublished:
+		return cmp.Or(fed.AllTrained("AsPublished", true), fitsClustered(fed))
 	}
 	return fitsClustered(fed)
 }

@@ -220,18 +220,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 		s.Every, s.Fraction, s.Local = 2, 0.6, l
 		name := fmt.Sprintf("%+v", c.s.Clusterer)
 		fed, o, unseen := replay(t, l, seed)
-		alpha, m, temperature := s.Alpha, s.M, s.Temperature
-		if alpha == 0 {
-			alpha = 0.5
-		} else if alpha == fedkit.Zero {
-			alpha = 0
-		}
-		if m == 0 {
-			m = k
-		}
-		if temperature == 0 {
-			temperature = 1
-		}
+		alpha, m, temperature := cmp.Or(s.Alpha, 0.5), cmp.Or(s.M, k), cmp.Or(s.Temperature, 1)
 		start := starts(t, fed, seed, 1)[0]
 		global, own := slices.Clone(start), [][]float64{slices.Clone(start), slices.Clone(start), slices.Clone(start)}
 		W := make([][]float64, fed.Size())
