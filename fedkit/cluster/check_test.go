@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -60,9 +61,7 @@ func TestBadPoints(t *testing.T) {
 	} {
 		for name, m := range methods {
 			labels, err := m.Cluster(c.p, 1, rand.New(rand.NewPCG(1, 1)))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v, %v; want %q", name, labels, err, c.want)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s: %v, %v; want %q", name, labels, err, c.want)
 		}
 		if _, err := cluster.PCA(c.p, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("principal axes: %v, want %q", err, c.want)
@@ -98,9 +97,7 @@ func TestBadOptions(t *testing.T) {
 		"invalid: what Affinity returned = nothing: must be a matrix for 2 points":  {cluster.Spectral{Affinity: cluster.AffinityFunc(missing)}, 1},
 	} {
 		labels, err := c.m.Cluster(cluster.FromVectors(mat.NewDense(2, 1, []float64{1, 2})), c.k, nil)
-		if err == nil || err.Error() != want {
-			t.Errorf("%v, %v; want %q", labels, err, want)
-		}
+		expect.That(t, err != nil && err.Error() == want, "%v, %v; want %q", labels, err, want)
 	}
 	if _, err := cluster.PCA(apart(2, 1), 0); err == nil || err.Error() != "invalid: d = 0: must be at least 1" {
 		t.Error(err)
@@ -135,20 +132,14 @@ func TestDegeneratePoints(t *testing.T) {
 				}
 				_, finds := m.(cluster.BestSilhouette)
 				count := slices.Max(labels) + 1
-				if len(labels) != p.Len() || !slices.Equal(labels, cluster.Renumber(labels)) || count > k || !finds && count != min(k, p.Len()) {
-					t.Errorf("%s, %s, k = %d: %v", name, method, k, labels)
-				}
+				expect.That(t, len(labels) == p.Len() && slices.Equal(labels, cluster.Renumber(labels)) && count <= k && (finds || count == min(k, p.Len())), "%s, %s, k = %d: %v", name, method, k, labels)
 				for _, s := range cluster.Silhouette(p, labels) {
-					if !(math.Abs(s) <= 1) {
-						t.Errorf("%s, %s: silhouette %v", name, method, s)
-					}
+					expect.That(t, math.Abs(s) <= 1, "%s, %s: silhouette %v", name, method, s)
 				}
 			}
 		}
 		at, err := cluster.PCA(p, 3)
-		if err != nil || mat.Sum(at) != mat.Sum(at) || at.RawMatrix().Rows != p.Len() || at.RawMatrix().Cols != 3 {
-			t.Errorf("%s: %v, %v", name, at, err)
-		}
+		expect.That(t, err == nil && mat.Sum(at) == mat.Sum(at) && at.RawMatrix().Rows == p.Len() && at.RawMatrix().Cols == 3, "%s: %v, %v", name, at, err)
 	}
 }
 

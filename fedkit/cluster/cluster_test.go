@@ -48,9 +48,7 @@ func TestKMeansAgainstScikitLearn(t *testing.T) {
 			}
 		}
 		slices.Sort(sizes)
-		if math.Abs(inertia-c.inertia) > 1e-9*c.inertia || !slices.Equal(sizes, c.sizes) {
-			t.Errorf("k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
-		}
+		expect.That(t, math.Abs(inertia-c.inertia) <= 1e-9*c.inertia && slices.Equal(sizes, c.sizes), "k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
 	}
 }
 
@@ -104,9 +102,7 @@ func TestCosines(t *testing.T) {
 	got := cluster.Cosines(gram, []int{0, 0, 1}, 3)
 	to := []float64{1 / math.Sqrt(1.25), 1.5 / math.Sqrt(2*1.25), 0} // the mean is (1, 0.5)
 	for i, want := range to {
-		if math.Abs(got[i][0]-want) > 1e-12 || got[i][1] != 0 || !math.IsNaN(got[i][2]) {
-			t.Errorf("point %d: %v, want %v, 0, NaN", i, got[i], want)
-		}
+		expect.That(t, math.Abs(got[i][0]-want) <= 1e-12 && got[i][1] == 0 && math.IsNaN(got[i][2]), "point %d: %v, want %v, 0, NaN", i, got[i], want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -159,9 +160,7 @@ func TestAgreeAtTheEdges(t *testing.T) {
 		"some without a label":    {[]int{3, -1, 3, 8}, []int{0, 1, 0, 1}, cluster.Agreement{1, 1, 1, 1}},
 	} {
 		got := cluster.Agree(c.labels, c.truth)
-		if !agree(got, c.want, 1e-15) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		expect.That(t, agree(got, c.want, 1e-15), "%s: %v, want %v", name, got, c.want)
 	}
 }
 
@@ -189,9 +188,7 @@ func TestAgreeIsInvariant(t *testing.T) {
 			renamed[i], there[i] = name[labels[j]], truth[j]
 		}
 		a, b, swapped := cluster.Agree(labels, truth), cluster.Agree(renamed, there), cluster.Agree(truth, labels)
-		if !agree(a, b, 1e-12) {
-			t.Errorf("seed %d: %v, with other names %v", seed, a, b)
-		}
+		expect.That(t, agree(a, b, 1e-12), "seed %d: %v, with other names %v", seed, a, b)
 		if !near(a.ARI, swapped.ARI, 1e-12) || !near(a.NMI, swapped.NMI, 1e-12) || !near(a.Accuracy, swapped.Accuracy, 1e-12) {
 			t.Errorf("seed %d: %v, the other way around %v", seed, a, swapped)
 		}

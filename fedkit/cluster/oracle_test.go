@@ -63,9 +63,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		for i, j := range order {
 			moved[i] = a.Cut(6)[j]
 		}
-		if cluster.Agree(moved, b.Cut(6)).ARI != 1 {
-			t.Errorf("%v: %v and %v", by, moved, b.Cut(6))
-		}
+		expect.That(t, cluster.Agree(moved, b.Cut(6)).ARI == 1, "%v: %v and %v", by, moved, b.Cut(6))
 	}
 }
 
@@ -152,20 +150,14 @@ func TestPointsKnownInEveryWay(t *testing.T) {
 		g, c := points.Gram(), points.Centered()
 		for i := range n {
 			for j := range n {
-				if !near(points.Distances().At(i, j), d.At(i, j), 1e-12) {
-					t.Errorf("%s: the distance of %d and %d is %v, want %v", name, i, j, points.Distances().At(i, j), d.At(i, j))
-				}
+				expect.That(t, near(points.Distances().At(i, j), d.At(i, j), 1e-12), "%s: the distance of %d and %d is %v, want %v", name, i, j, points.Distances().At(i, j), d.At(i, j))
 				if name != "distances" && !near(g.At(i, j), gram.At(i, j), 1e-12) {
 					t.Errorf("%s: the inner product of %d and %d is %v, want %v", name, i, j, g.At(i, j), gram.At(i, j))
 				}
-				if name != "inner products" && !near(c.At(i, j), shifted.At(i, j), 1e-12) {
-					t.Errorf("%s: about the mean, the inner product of %d and %d is %v, want %v", name, i, j, c.At(i, j), shifted.At(i, j))
-				}
+				expect.That(t, name == "inner products" || near(c.At(i, j), shifted.At(i, j), 1e-12), "%s: about the mean, the inner product of %d and %d is %v, want %v", name, i, j, c.At(i, j), shifted.At(i, j))
 			}
 		}
-		if math.Abs(points.Distances().At(0, 0)) != 0 || points.Len() != n {
-			t.Errorf("%s: %d points", name, points.Len())
-		}
+		expect.That(t, points.Distances().At(0, 0) == 0 && points.Len() == n, "%s: %d points", name, points.Len())
 	}
 }
 
@@ -226,9 +218,7 @@ func compare(t *testing.T, said []byte) {
 						break
 					}
 				}
-				if len(tree) != len(want) {
-					t.Errorf("%s, %s: %d merges, want %d", what, name, len(tree), len(want))
-				}
+				expect.That(t, len(tree) == len(want), "%s, %s: %d merges, want %d", what, name, len(tree), len(want))
 				for k, labels := range c.Cuts[name] {
 					same(t, what+", "+name, k, tree.Cut(k), labels)
 				}
@@ -241,9 +231,7 @@ func compare(t *testing.T, said []byte) {
 			for k, want := range c.Widths {
 				got := cluster.Silhouette(p, c.Cuts["ward"][k])
 				for i := range want {
-					if !near(got[i], want[i], 1e-7) {
-						t.Errorf("%s: point %d of %d groups has silhouette %v, want %v", what, i, k, got[i], want[i])
-					}
+					expect.That(t, near(got[i], want[i], 1e-7), "%s: point %d of %d groups has silhouette %v, want %v", what, i, k, got[i], want[i])
 				}
 			}
 			coordinates(t, what, p, c.PCA)
@@ -290,8 +278,6 @@ func coordinates(t *testing.T, what string, p *cluster.Points, want [][]float64)
 			plus = max(plus, math.Abs(got.At(i, c)-want[i][c]))
 			minus = max(minus, math.Abs(got.At(i, c)+want[i][c]))
 		}
-		if min(plus, minus) > 1e-6 {
-			t.Errorf("%s: axis %d is off by %v", what, c, min(plus, minus))
-		}
+		expect.That(t, min(plus, minus) <= 1e-6, "%s: axis %d is off by %v", what, c, min(plus, minus))
 	}
 }
