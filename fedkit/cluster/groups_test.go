@@ -83,9 +83,8 @@ func TestAlign(t *testing.T) {
 		{[]int{1, 0, 2}, [][]float64{{1, 0}, {0, 1}, {0, 1}}, []int{0, 1, 2}},
 		{[]int{1, 1, -1}, [][]float64{{0, 0, 1}, {0, 0, 1}, {1, 0, 0}}, []int{2, 2, -1}},
 	} {
-		if got := cluster.Align(c.labels, c.before); !slices.Equal(got, c.want) {
-			t.Errorf("%v after %v: %v, want %v", c.labels, c.before, got, c.want)
-		}
+		got := cluster.Align(c.labels, c.before)
+		expect.That(t, slices.Equal(got, c.want), "%v after %v: %v, want %v", c.labels, c.before, got, c.want)
 	}
 }
 
@@ -102,9 +101,8 @@ func TestFollow(t *testing.T) {
 		"new points":                    {[]int{1, 1, 0, 0}, []int{0, 0}, []int{0, 0, 1, 1}},
 		"more together than each alone": {[]int{0, 0, 0, 1, 1, 1}, []int{0, 0, 1, 0, 0, 0}, []int{1, 1, 1, 0, 0, 0}},
 	} {
-		if got := cluster.Follow(c.labels, c.before); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		got := cluster.Follow(c.labels, c.before)
+		expect.That(t, slices.Equal(got, c.want), "%s: %v, want %v", name, got, c.want)
 	}
 }
 
@@ -122,9 +120,8 @@ func TestMatchOfDifferentNumbers(t *testing.T) {
 		{[][]float64{{nan, 1}, {2, math.Inf(1)}}, []int{1, 0}},
 		{[][]float64{{0, 5}, {1}}, []int{1, 0}},
 	} {
-		if got := cluster.Match(c.overlap); !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v, want %v", c.overlap, got, c.want)
-		}
+		got := cluster.Match(c.overlap)
+		expect.That(t, slices.Equal(got, c.want), "%v: %v, want %v", c.overlap, got, c.want)
 	}
 }
 

@@ -72,12 +72,9 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 // Start draws x. Before the first round all clients are in one cluster.
 func (s *AdaptiveClustering) Start(r *fedkit.Round) error {
 	s.State.X, s.State.Clusters = r.Models(1), make(cluster.Groups, r.Clients())
-	s.State.P, s.State.D, s.State.Calm, s.State.Loss = s.most(r), 1, 0, math.Inf(1)
+	s.State.P, s.State.D, s.State.Calm, s.State.Loss = cmp.Or(s.P, r.Clients()), 1, 0, math.Inf(1)
 	return r.Err()
 }
-
-// most returns the initial and maximal number of clusters.
-func (s *AdaptiveClustering) most(r *fedkit.Round) int { return cmp.Or(s.P, r.Clients()) }
 
 // Round implements fedkit.Strategy.
 func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
@@ -90,7 +87,7 @@ func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
 	r.Note("d", float64(s.State.D))
 	loss := meanLoss(u)
 	r.Note("loss", loss)
-	r.Note("ratio", s.adjust(loss, s.most(r), func() bool { return r.Rand("keep").Float64() < s.SAProb }))
+	r.Note("ratio", s.adjust(loss, cmp.Or(s.P, r.Clients()), func() bool { return r.Rand("keep").Float64() < s.SAProb }))
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{}), r.Points(u.Models), s.State.P)
 	if r.Err() != nil {
 		return r.Err()

@@ -20,6 +20,9 @@ type Clustered struct {
 // cluster, with one fresh model, and serves every client the model of its cluster.
 type Grouped struct{ State struct{ Clustered } }
 
+// Check rejects a federation with too many clients to compare each two of them.
+func (s *Grouped) Check(fed *fedkit.Federation, _ int) error { return fitsClustered(fed) }
+
 // Start draws one model for all.
 func (s *Grouped) Start(r *fedkit.Round) error {
 	s.State.Clustered = Clustered{r.Models(1), make(cluster.Groups, r.Clients())}

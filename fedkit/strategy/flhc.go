@@ -33,9 +33,6 @@ type FLHC struct {
 	Grouped
 }
 
-// Check implements fedkit.Checker.
-func (s *FLHC) Check(fed *fedkit.Federation, _ int) error { return fitsClustered(fed) }
-
 // Round implements fedkit.Strategy.
 func (s *FLHC) Round(r *fedkit.Round) error {
 	if r.T != s.Warmup+1 {

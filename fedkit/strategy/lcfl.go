@@ -30,11 +30,6 @@ type LCFL struct {
 	Grouped
 }
 
-// Check implements fedkit.Checker.
-func (s *LCFL) Check(fed *fedkit.Federation, _ int) error {
-	return fitsClustered(fed)
-}
-
 // Round implements fedkit.Strategy.
 func (s *LCFL) Round(r *fedkit.Round) error {
 	if r.T != s.Warmup {

@@ -29,11 +29,6 @@ type OneShot struct {
 	Grouped
 }
 
-// Check implements fedkit.Checker.
-func (s *OneShot) Check(fed *fedkit.Federation, _ int) error {
-	return fitsClustered(fed)
-}
-
 // Round implements fedkit.Strategy.
 func (s *OneShot) Round(r *fedkit.Round) error {
 	if r.T == 1 {
