@@ -21,32 +21,44 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// rivals is heterogeneous least squares for clients of the given sizes: each has its own solution and inputs.
-func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
+// drawn is a regression of examples that each client draws: as many training examples as sizes says, then held test examples.
+func drawn(t testing.TB, m fedkit.Model, inputs, held int, sizes []int, client func(i int) (group int, draw func() (x []float64, y float64))) *fedkit.Federation {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(8, 21))
-	d := &datasets.Dataset{Name: "rivals", Shape: []int{3}}
+	d := &datasets.Dataset{Name: "drawn", Shape: []int{inputs}}
 	var clients partition.Given
 	for i, n := range sizes {
-		own := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
 		var c partition.Client
-		for j := range n + 4 {
+		var draw func() ([]float64, float64)
+		c.Group, draw = client(i)
+		for j := range n + held {
 			part, rows := &d.Train, &c.Train
 			if j >= n {
 				part, rows = &d.Test, &c.Test
 			}
 			*rows = append(*rows, part.Len())
-			y := 0.2 * float64(i)
-			for k, w := range own {
-				x := rng.NormFloat64() * (0.5 + 0.5*float64((i+k)%3))
-				part.Floats = append(part.Floats, float32(x))
-				y += x * w
-			}
-			part.Targets = append(part.Targets, float32(y))
+			x, y := draw()
+			part.Floats, part.Targets = append(part.Floats, precision.Single(x)...), append(part.Targets, float32(y))
 		}
 		clients = append(clients, c)
 	}
 	return expect.Value(fedkit.New(d, clients, m))(t)
+}
+
+// rivals is heterogeneous least squares for clients of the given sizes: each has its own solution and inputs.
+func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(8, 21))
+	return drawn(t, m, 3, 4, sizes, func(i int) (int, func() ([]float64, float64)) {
+		own := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		return 0, func() (x []float64, y float64) {
+			y = 0.2 * float64(i)
+			for k, w := range own {
+				x = append(x, rng.NormFloat64()*(0.5+0.5*float64((i+k)%3)))
+				y += x[k] * w
+			}
+			return x, y
+		}
+	})
 }
 
 // solver is local SGD in float64, w ← w − η m ⊙ (∇f + pull), on the batches that fedkit draws.
@@ -405,26 +417,7 @@ func TestFedRepSharesTheBody(t *testing.T) {
 		return v
 	}
 	b1, b2 := normal(inputs), normal(inputs)
-	d := &datasets.Dataset{Name: "shared features", Shape: []int{inputs}}
-	var clients partition.Given
-	for range 40 {
-		var c partition.Client
-		h := normal(2)
-		for j := range 2 * each {
-			part, rows := &d.Train, &c.Train
-			if j >= each {
-				part, rows = &d.Test, &c.Test
-			}
-			*rows = append(*rows, part.Len())
-			x := normal(inputs)
-			for _, v := range x {
-				part.Floats = append(part.Floats, float32(v))
-			}
-			part.Targets = append(part.Targets, float32((h[0]*floats.Dot(b1, x)+h[1]*floats.Dot(b2, x))/math.Sqrt(inputs)))
-		}
-		clients = append(clients, c)
-	}
-	fed := expect.Value(fedkit.New(d, clients, func(*datasets.Dataset) (*fedkit.Task, error) {
+	linear := func(*datasets.Dataset) (*fedkit.Task, error) {
 		return &fedkit.Task{
 			Name: "two linear layers",
 			Params: []fedkit.Param{
@@ -435,7 +428,14 @@ func TestFedRepSharesTheBody(t *testing.T) {
 				return model.Dense(model.Dense(x, p[0], p[1]), p[2], p[3])
 			},
 		}, nil
-	}))(t)
+	}
+	fed := drawn(t, linear, inputs, each, slices.Repeat([]int{each}, 40), func(int) (int, func() ([]float64, float64)) {
+		h := normal(2)
+		return 0, func() ([]float64, float64) {
+			x := normal(inputs)
+			return x, (h[0]*floats.Dot(b1, x) + h[1]*floats.Dot(b2, x)) / math.Sqrt(inputs)
+		}
+	})
 	l := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.1}
 	loss := func(s fedkit.Strategy) float64 {
 		return float64(run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300}).Last().Mean().Loss)

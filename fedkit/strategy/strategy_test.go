@@ -72,28 +72,17 @@ func each(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Opti
 // cannot serve both.
 func TestGroupsAreFound(t *testing.T) {
 	expect.Long(t, "a curve")
-	d := &datasets.Dataset{Name: "two groups", Shape: []int{3}}
 	rng := rand.New(rand.NewPCG(3, 1))
-	var clients partition.Given
-	for i := range 12 {
-		c := partition.Client{Group: i % 2}
-		for j := range 40 {
-			part, rows := &d.Train, &c.Train
-			if j >= 30 {
-				part, rows = &d.Test, &c.Test
-			}
-			*rows = append(*rows, part.Len())
-			y := float32(0)
+	all := drawn(t, model.MLP(), 3, 10, slices.Repeat([]int{30}, 12), func(i int) (int, func() ([]float64, float64)) {
+		return i % 2, func() (x []float64, y float64) {
 			for k := range 3 {
-				x := float32(rng.NormFloat64())
-				part.Floats = append(part.Floats, x)
-				y += x * float32(k+1) * float32(1-2*c.Group)
+				x = append(x, rng.NormFloat64())
+				y += x[k] * float64((k+1)*(1-2*(i%2)))
 			}
-			part.Targets = append(part.Targets, y)
+			return x, y
 		}
-		clients = append(clients, c)
-	}
-	fed := expect.Value(expect.Value(fedkit.New(d, clients, model.MLP()))(t).HoldOut(2, 1))(t)
+	})
+	fed := expect.Value(all.HoldOut(2, 1))(t)
 	l := fedkit.Local{Epochs: 2, Batch: 10, LR: 0.05}
 	o := fedkit.Options{Rounds: 25, Seed: 2}
 	global := run(t, fed, &strategy.FedAvg{Local: l}, o).Last().Mean().Loss
