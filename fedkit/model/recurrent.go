@@ -17,6 +17,7 @@ type cell struct {
 	gates  int
 	memory bool // whether there is c besides h
 	apart  bool // whether the gradients by a and u differ
+	ones   int  // the gate whose biases start at 1; 0: none
 
 	// step returns h and c after a step from a, products with its inputs, u, products with h, and c, gate by gate; and what back needs.
 	step func(a, u []*Node, h, c *Node) (hAfter, cAfter *Node, kept []*Node)
@@ -223,6 +224,49 @@ func withGradient(y *Node, slopes func(slope *Node) []*Node, of ...*Node) *Node 
 	})
 }
 
+// network is an embedding of the vocabulary, a layer of the cell for each number of units, and a dense layer on the last state or, if each
+// token has a label, on every state.
+func (of cell) network(name string, layer func(l int) string, vocabulary, embedding int, units ...int) fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		if len(units) == 0 {
+			return nil, fedkit.Invalid("model."+name+": units", units, "of at least one layer")
+		}
+		sizes := []size{{"embedding", embedding}}
+		for _, u := range units {
+			sizes = append(sizes, size{"units", u})
+		}
+		k, err := sequences("model."+name, d, vocabulary, sizes...)
+		if err != nil {
+			return nil, err
+		}
+		t := &fedkit.Task{Name: fmt.Sprintf("%s-%d", name, embedding), Params: []fedkit.Param{{Name: "embedding", Shape: []int{vocabulary, embedding}, Init: normal(1)}}}
+		in, last := embedding, ""
+		for l, u := range units {
+			last = layer(l)
+			t.Name += fmt.Sprintf("-%d", u)
+			biases := fedkit.Param{Name: last + "/biases", Shape: []int{of.gates * u}}
+			if from := of.ones * u; from > 0 {
+				biases.Init = func(_ *rand.Rand, w []float32) { ones(nil, w[from:from+u]) }
+			}
+			t.Params = append(t.Params, // of the gates, one after the other
+				fedkit.Param{Name: last + "/inputs", Shape: []int{in, of.gates * u}, Init: normal(1 / float64(in))}, biases,
+				fedkit.Param{Name: last + "/states", Shape: []int{u, of.gates * u}, Init: normal(1 / float64(u))})
+			in = u
+		}
+		t.Params = append(t.Params, denseParams("dense", in, k)...)
+		return denseOnStates(t, d, last, of.states), nil
+	}
+}
+
+// states returns the last layer's states after each token, [C, T, B, units]: p are the embedding, and W, b and U of each layer; x [C, B, T].
+func (of cell) states(p []*Node, x *Node) (states *Node) {
+	states = embedded(x, p[0])
+	for p = p[1:]; len(p) > 0; p = p[3:] {
+		states = of.layer(states, p[0], p[1], p[2])
+	}
+	return states
+}
+
 // GRU is a recurrent network for sequences of tokens, such as characters: an embedding of the vocabulary, a gated
 // recurrent unit (Cho et al., arXiv 1406.1078, but with r after the product with U_n), and a dense layer with one output
 // per class on its last state. From the embedding e_t of the token t and the state h, which starts at 0,
@@ -233,23 +277,8 @@ func withGradient(y *Node, slopes func(slope *Node) []*Node, of ...*Node) *Node 
 // The data has the shape [T], with whole numbers in [0, vocabulary): bytes of Scale 1. To predict the next token, labels
 // are tokens too. With a label at each of the T positions, the dense layer has one output per class on every state.
 func GRU(vocabulary, embedding, units int) fedkit.Model {
-	return func(d *datasets.Dataset) (*fedkit.Task, error) {
-		k, err := sequences("model.GRU", d, vocabulary, size{"embedding", embedding}, size{"units", units})
-		if err != nil {
-			return nil, err
-		}
-		t := &fedkit.Task{Name: fmt.Sprintf("GRU-%d-%d", embedding, units), Params: append([]fedkit.Param{
-			{Name: "embedding", Shape: []int{vocabulary, embedding}, Init: normal(1)},
-			{Name: "gru/inputs", Shape: []int{embedding, 3 * units}, Init: normal(1 / float64(embedding))}, // W_r, W_z, W_n
-			{Name: "gru/biases", Shape: []int{3 * units}},
-			{Name: "gru/states", Shape: []int{units, 3 * units}, Init: normal(1 / float64(units))}, // U_r, U_z, U_n
-		}, denseParams("dense", units, k)...)}
-		return denseOnStates(t, d, "gru", gru), nil
-	}
+	return gruCell.network("GRU", func(int) string { return "gru" }, vocabulary, embedding, units)
 }
-
-// gru returns the states after each token, [C, T, B, units]: p are the embedding, W, b and U, and x [C, B, T].
-func gru(p []*Node, x *Node) *Node { return gruCell.layer(embedded(x, p[0]), p[1], p[2], p[3]) }
 
 // gruCell is one step of a GRU. Its gradients, with that δh of what follows, and v for h U_n:
 //
@@ -285,41 +314,7 @@ func gruGates(a, u []*Node) (r, z, n *Node) {
 // after the end of a text. LSTM(90, 8, 256, 256) is the network of arXiv 2003.00295 for Shakespeare, with 820,522 parameters for 90
 // classes. b_f starts at 1.
 func LSTM(vocabulary, embedding int, units ...int) fedkit.Model {
-	return func(d *datasets.Dataset) (*fedkit.Task, error) {
-		sizes := []size{{"embedding", embedding}}
-		for _, u := range units {
-			sizes = append(sizes, size{"units", u})
-		}
-		if len(units) == 0 {
-			return nil, fedkit.Invalid("model.LSTM: units", units, "of at least one layer")
-		}
-		k, err := sequences("model.LSTM", d, vocabulary, sizes...)
-		if err != nil {
-			return nil, err
-		}
-		t := &fedkit.Task{Name: fmt.Sprintf("LSTM-%d", embedding), Params: []fedkit.Param{{Name: "embedding", Shape: []int{vocabulary, embedding}, Init: normal(1)}}}
-		in := embedding
-		for l, u := range units {
-			name := fmt.Sprintf("lstm%d", l+1)
-			t.Name += fmt.Sprintf("-%d", u)
-			t.Params = append(t.Params, // of i, f, g and o, one after the other
-				fedkit.Param{Name: name + "/inputs", Shape: []int{in, 4 * u}, Init: normal(1 / float64(in))},
-				fedkit.Param{Name: name + "/biases", Shape: []int{4 * u}, Init: func(_ *rand.Rand, w []float32) { ones(nil, w[u:2*u]) }},
-				fedkit.Param{Name: name + "/states", Shape: []int{u, 4 * u}, Init: normal(1 / float64(u))})
-			in = u
-		}
-		t.Params = append(t.Params, denseParams("dense", in, k)...)
-		return denseOnStates(t, d, fmt.Sprintf("lstm%d", len(units)), lstm), nil
-	}
-}
-
-// lstm returns the last layer's states after each token, [C, T, B, units]: p are the embedding, and W, b and U of each layer; x [C, B, T].
-func lstm(p []*Node, x *Node) (states *Node) {
-	states = embedded(x, p[0])
-	for p = p[1:]; len(p) > 0; p = p[3:] {
-		states = lstmCell.layer(states, p[0], p[1], p[2])
-	}
-	return states
+	return lstmCell.network("LSTM", func(l int) string { return fmt.Sprintf("lstm%d", l+1) }, vocabulary, embedding, units...)
 }
 
 // lstmCell is one step of an LSTM. Its gradients, with those δh and δc of what follows:
@@ -327,7 +322,7 @@ func lstm(p []*Node, x *Node) (states *Node) {
 //	δc ← δc + δh ⊙ o ⊙ (1 − tanh²c),    δi = δc ⊙ g ⊙ i(1−i),    δf = δc ⊙ c_before ⊙ f(1−f),    δg = δc ⊙ i ⊙ (1−g²),
 //	δo = δh ⊙ tanh c ⊙ o(1−o),          δc_before = δc ⊙ f.
 var lstmCell = cell{
-	gates: 4, memory: true,
+	gates: 4, memory: true, ones: 1,
 	step: func(a, u []*Node, h, c *Node) (*Node, *Node, []*Node) {
 		sums := []*Node{Add(a[0], u[0]), Add(a[1], u[1]), Add(a[2], u[2]), Add(a[3], u[3])}
 		i, f, g, o := lstmGates(sums)
