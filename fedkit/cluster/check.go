@@ -4,20 +4,17 @@ import (
 	"fmt"
 	"math"
 
+	"fedkit.example/fedkit/internal/fault"
 	"gonum.org/v1/gonum/mat"
 )
 
 // largest bounds coordinates and distances, so that no sum of their squares overflows.
 const largest = 1e100
 
-func invalid(field string, value any, allowed string) error {
-	return fmt.Errorf("cluster: %s = %v: must be %s", field, value, allowed)
-}
-
 // sized returns a number of groups, at least 0. Its callers return no error, so it panics with one if k·n numbers fit in no memory.
 func sized(k, n int) int {
 	if most := (1 << 30) / max(n, 1); k > most {
-		panic(invalid("k", k, fmt.Sprintf("at most %d for %d points", most, n)))
+		panic(fault.Invalid("k", k, fmt.Sprintf("at most %d for %d points", most, n)))
 	}
 	return max(k, 0)
 }
@@ -25,7 +22,7 @@ func sized(k, n int) int {
 // check refuses k < 1, and points that cannot be clustered.
 func (p *Points) check(k int) error {
 	if k < 1 {
-		return invalid("k", k, "at least 1")
+		return fault.Invalid("k", k, "at least 1")
 	}
 	return p.finite()
 }
@@ -49,7 +46,7 @@ func (l limit) check(name string, rows int, row func(i int) (from int, values []
 		from, values := row(i)
 		for o, v := range values {
 			if !(v >= l.low && v <= l.high) {
-				return invalid(fmt.Sprintf(name, i, from+o), v, l.words)
+				return fault.Invalid(fmt.Sprintf(name, i, from+o), v, l.words)
 			}
 		}
 	}
@@ -60,7 +57,7 @@ func (l limit) check(name string, rows int, row func(i int) (from int, values []
 func (p *Points) finite() error {
 	switch {
 	case p.Len() < 1:
-		return invalid("the number of points", 0, "at least 1")
+		return fault.Invalid("the number of points", 0, "at least 1")
 	case p.x != nil:
 		return coordinates.check("feature %[2]d of point %[1]d", p.n, func(i int) (int, []float64) { return 0, p.x.RawRowView(i) })
 	case p.distances != nil:
@@ -70,7 +67,7 @@ func (p *Points) finite() error {
 		return err
 	}
 	if !(math.Abs(p.length) <= innerProducts.high) {
-		return invalid("the squared length of the common part", p.length, innerProducts.words)
+		return fault.Invalid("the squared length of the common part", p.length, innerProducts.words)
 	}
 	return innerProducts.check("the inner product of point %[2]d and the common part", 1, func(int) (int, []float64) { return 0, p.origin })
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -60,9 +61,7 @@ func TestBadPoints(t *testing.T) {
 	} {
 		for name, m := range methods {
 			labels, err := m.Cluster(c.p, 1, rand.New(rand.NewPCG(1, 1)))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v, %v; want %q", name, labels, err, c.want)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s: %v, %v; want %q", name, labels, err, c.want)
 		}
 		if _, err := cluster.PCA(c.p, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("principal axes: %v, want %q", err, c.want)
@@ -80,29 +79,27 @@ func TestBadOptions(t *testing.T) {
 		m cluster.Clusterer
 		k int
 	}{
-		"cluster: k = 0: must be at least 1":                                        {cluster.KMeans{}, 0},
-		"cluster: k = -1: must be at least 1":                                       {cluster.Spectral{}, -1},
-		"cluster: k = 0: must be at least 1, or a Height":                           {cluster.Agglomerative{}, 0},
-		"cluster: k = -1: must be at least 1, or 0 for no limit":                    {cluster.Agglomerative{Height: 1}, -1},
-		"cluster: k = -2: must be at least 1, or 0 for no limit":                    {cluster.BestSilhouette{}, -2},
-		"cluster: Height = -1: must be a number ≥ 0":                                {cluster.Agglomerative{Height: -1}, 1},
-		"cluster: Height = NaN: must be a number ≥ 0":                               {cluster.Agglomerative{Height: nan}, 1},
-		"cluster: Linkage = Linkage(7): must be Ward, Average, Single or Complete":  {cluster.Agglomerative{Linkage: 7}, 1},
-		"cluster: Starts = -1: must be at least 1, or 0 for the default of 10":      {cluster.KMeans{Starts: -1}, 1},
-		"cluster: Starts = -2: must be at least 1, or 0 for the default of 10":      {cluster.Spectral{Starts: -2}, 1},
-		"cluster: Iterations = -1: must be at least 1, or 0 for the default of 300": {cluster.KMeans{Iterations: -1}, 1},
-		"cluster: Min = 1: must be at least 2, or 0 for the default of 2":           {cluster.BestSilhouette{Min: 1}, 1},
-		"cluster: Max = 3: must be at least 2 and Min, or 0 for the default of 10":  {cluster.BestSilhouette{Min: 4, Max: 3}, 1},
-		"cluster: Gamma = -1: must be a number > 0, or 0 for the default of 1":      {cluster.Spectral{Affinity: cluster.Gaussian{Gamma: -1}}, 1},
-		"cluster: Affinity of points 0 and 1 = -1: must be a number in [0, 1e100]":  {cluster.Spectral{Affinity: cluster.AffinityFunc(negative)}, 1},
-		"cluster: what Affinity returned = nothing: must be a matrix for 2 points":  {cluster.Spectral{Affinity: cluster.AffinityFunc(missing)}, 1},
+		"invalid: k = 0: must be at least 1":                                        {cluster.KMeans{}, 0},
+		"invalid: k = -1: must be at least 1":                                       {cluster.Spectral{}, -1},
+		"invalid: k = 0: must be at least 1, or a Height":                           {cluster.Agglomerative{}, 0},
+		"invalid: k = -1: must be at least 1, or 0 for no limit":                    {cluster.Agglomerative{Height: 1}, -1},
+		"invalid: k = -2: must be at least 1, or 0 for no limit":                    {cluster.BestSilhouette{}, -2},
+		"invalid: Height = -1: must be a number ≥ 0":                                {cluster.Agglomerative{Height: -1}, 1},
+		"invalid: Height = NaN: must be a number ≥ 0":                               {cluster.Agglomerative{Height: nan}, 1},
+		"invalid: Linkage = Linkage(7): must be Ward, Average, Single or Complete":  {cluster.Agglomerative{Linkage: 7}, 1},
+		"invalid: Starts = -1: must be at least 1, or 0 for the default of 10":      {cluster.KMeans{Starts: -1}, 1},
+		"invalid: Starts = -2: must be at least 1, or 0 for the default of 10":      {cluster.Spectral{Starts: -2}, 1},
+		"invalid: Iterations = -1: must be at least 1, or 0 for the default of 300": {cluster.KMeans{Iterations: -1}, 1},
+		"invalid: Min = 1: must be at least 2, or 0 for the default of 2":           {cluster.BestSilhouette{Min: 1}, 1},
+		"invalid: Max = 3: must be at least 2 and Min, or 0 for the default of 10":  {cluster.BestSilhouette{Min: 4, Max: 3}, 1},
+		"invalid: Gamma = -1: must be a number > 0, or 0 for the default of 1":      {cluster.Spectral{Affinity: cluster.Gaussian{Gamma: -1}}, 1},
+		"invalid: Affinity of points 0 and 1 = -1: must be a number in [0, 1e100]":  {cluster.Spectral{Affinity: cluster.AffinityFunc(negative)}, 1},
+		"invalid: what Affinity returned = nothing: must be a matrix for 2 points":  {cluster.Spectral{Affinity: cluster.AffinityFunc(missing)}, 1},
 	} {
 		labels, err := c.m.Cluster(cluster.FromVectors(mat.NewDense(2, 1, []float64{1, 2})), c.k, nil)
-		if err == nil || err.Error() != want {
-			t.Errorf("%v, %v; want %q", labels, err, want)
-		}
+		expect.That(t, err != nil && err.Error() == want, "%v, %v; want %q", labels, err, want)
 	}
-	if _, err := cluster.PCA(apart(2, 1), 0); err == nil || err.Error() != "cluster: d = 0: must be at least 1" {
+	if _, err := cluster.PCA(apart(2, 1), 0); err == nil || err.Error() != "invalid: d = 0: must be at least 1" {
 		t.Error(err)
 	}
 }
@@ -135,20 +132,14 @@ func TestDegeneratePoints(t *testing.T) {
 				}
 				_, finds := m.(cluster.BestSilhouette)
 				count := slices.Max(labels) + 1
-				if len(labels) != p.Len() || !slices.Equal(labels, cluster.Renumber(labels)) || count > k || !finds && count != min(k, p.Len()) {
-					t.Errorf("%s, %s, k = %d: %v", name, method, k, labels)
-				}
+				expect.That(t, len(labels) == p.Len() && slices.Equal(labels, cluster.Renumber(labels)) && count <= k && (finds || count == min(k, p.Len())), "%s, %s, k = %d: %v", name, method, k, labels)
 				for _, s := range cluster.Silhouette(p, labels) {
-					if !(math.Abs(s) <= 1) {
-						t.Errorf("%s, %s: silhouette %v", name, method, s)
-					}
+					expect.That(t, math.Abs(s) <= 1, "%s, %s: silhouette %v", name, method, s)
 				}
 			}
 		}
 		at, err := cluster.PCA(p, 3)
-		if err != nil || mat.Sum(at) != mat.Sum(at) || at.RawMatrix().Rows != p.Len() || at.RawMatrix().Cols != 3 {
-			t.Errorf("%s: %v, %v", name, at, err)
-		}
+		expect.That(t, err == nil && mat.Sum(at) == mat.Sum(at) && at.RawMatrix().Rows == p.Len() && at.RawMatrix().Cols == 3, "%s: %v, %v", name, at, err)
 	}
 }
 

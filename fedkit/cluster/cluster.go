@@ -6,11 +6,9 @@
 package cluster
 
 import (
-	"fmt"
-	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/mat"
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Clusterer partitions n points into min(k, n) groups and returns their labels [n], 0 ≤ label < k. All randomness comes from rng;
@@ -34,7 +32,7 @@ type Func func(p *Points, k int, rng *rand.Rand) ([]int, error)
 // Cluster calls f.
 func (f Func) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
 	if f == nil {
-		return nil, invalid("cluster.Func", "nil", "a function")
+		return nil, fault.Invalid("cluster.Func", "nil", "a function")
 	}
 	return f(p, k, rng)
 }
@@ -48,48 +46,4 @@ func Members(labels []int, k int) [][]int {
 		}
 	}
 	return m
-}
-
-// SquaredDistances returns the squared distance of every point to the mean of every group, [n][k]:
-//
-//	‖x_i − c‖² = G_ii − 2 mean_j G_ij + mean_jl G_jl,  j, l over the group.
-//
-// It is +Inf for an empty group.
-func SquaredDistances(gram *mat.SymDense, labels []int, k int) [][]float64 {
-	inner, norm := Centroids(gram, labels, k)
-	for i := range inner {
-		for c := range inner[i] {
-			inner[i][c] = max(0, gram.At(i, i)-2*inner[i][c]+norm[c])
-		}
-	}
-	return inner
-}
-
-// Centroids returns the inner product of every point with the mean of every group, [n][k], and the squared length of
-// every mean, [k]; for an empty group, 0 and +Inf.
-func Centroids(gram *mat.SymDense, labels []int, k int) (inner [][]float64, norm []float64) {
-	groups := Members(labels, k)
-	if gram == nil || gram.SymmetricDim() < len(labels) {
-		panic(invalid("gram", sizeOf(gram), fmt.Sprintf("the inner products of %d points", len(labels))))
-	}
-	k = len(groups)
-	norm = make([]float64, k)
-	inner = make([][]float64, len(labels))
-	for i := range inner {
-		inner[i] = make([]float64, k)
-		for c, g := range groups {
-			for _, j := range g {
-				inner[i][c] += gram.At(i, j) / float64(len(g))
-			}
-		}
-	}
-	for c, g := range groups {
-		if len(g) == 0 {
-			norm[c] = math.Inf(1)
-		}
-		for _, j := range g {
-			norm[c] += inner[j][c] / float64(len(g))
-		}
-	}
-	return inner, norm
 }

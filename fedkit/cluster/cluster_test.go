@@ -38,16 +38,17 @@ func TestKMeansAgainstScikitLearn(t *testing.T) {
 		{5, 233.01106248966818, []int{5, 12, 13, 14, 16}},
 	} {
 		labels := expect.Value(cluster.KMeans{Starts: 50}.Cluster(cluster.FromGram(gram), c.k, rand.New(rand.NewPCG(1, 1))))(t)
-		d := cluster.SquaredDistances(gram, labels, c.k)
-		inertia, sizes := 0.0, make([]int, c.k)
-		for i, l := range labels {
-			inertia += d[i][l]
-			sizes[l]++
+		inertia, sizes := mat.Trace(gram), []int(nil)
+		for _, group := range cluster.Members(labels, c.k) {
+			sizes = append(sizes, len(group))
+			for _, i := range group {
+				for _, j := range group {
+					inertia -= gram.At(i, j) / float64(len(group)) // ‖x_i − mean‖² are ‖x_i‖² − ‖mean‖² in sum
+				}
+			}
 		}
 		slices.Sort(sizes)
-		if math.Abs(inertia-c.inertia) > 1e-9*c.inertia || !slices.Equal(sizes, c.sizes) {
-			t.Errorf("k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
-		}
+		expect.That(t, math.Abs(inertia-c.inertia) <= 1e-9*c.inertia && slices.Equal(sizes, c.sizes), "k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
 	}
 }
 
@@ -101,9 +102,7 @@ func TestCosines(t *testing.T) {
 	got := cluster.Cosines(gram, []int{0, 0, 1}, 3)
 	to := []float64{1 / math.Sqrt(1.25), 1.5 / math.Sqrt(2*1.25), 0} // the mean is (1, 0.5)
 	for i, want := range to {
-		if math.Abs(got[i][0]-want) > 1e-12 || got[i][1] != 0 || !math.IsNaN(got[i][2]) {
-			t.Errorf("point %d: %v, want %v, 0, NaN", i, got[i], want)
-		}
+		expect.That(t, math.Abs(got[i][0]-want) <= 1e-12 && got[i][1] == 0 && math.IsNaN(got[i][2]), "point %d: %v, want %v, 0, NaN", i, got[i], want)
 	}
 }
 

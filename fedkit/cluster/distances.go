@@ -2,7 +2,13 @@ package cluster
 
 import (
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
+	"fedkit.example/fedkit/internal/fault"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -69,7 +75,7 @@ func squares(x *mat.Dense) []float64 {
 // CosineDistances returns 1 − cos for each pair of the given points [m] of gram; 1 if either is zero.
 func CosineDistances(gram *mat.SymDense, points []int) *Condensed {
 	if gram == nil && len(points) > 0 {
-		panic(invalid("gram", "nil", "the inner products of the points"))
+		panic(fault.Invalid("gram", "nil", "the inner products of the points"))
 	}
 	d := NewCondensed(len(points))
 	for a, i := range points {
@@ -95,4 +101,46 @@ func centered(x *mat.Dense) *mat.Dense {
 		floats.SubTo(out.RawRowView(i), x.RawRowView(i), mean)
 	}
 	return out
+}
+
+// products calls f in parallel with the inner products of each row i and the rows i, i+1, …. gonum multiplies four rows at once,
+// and the remainder in another way. Rows of zeros pad the last four, so that equal rows have equal products wherever they are.
+func products(x *mat.Dense, f func(i int, with []float64)) {
+	n, p := x.Dims()
+	filled := mat.NewDense(n+3, p, nil)
+	filled.Copy(x)
+	raw := filled.RawMatrix()
+	const rows = 64 // per buffer of products
+	parallel((n+rows-1)/rows, func(b int) {
+		buffer := make([]float64, n+3)
+		for i := b * rows; i < min(n, (b+1)*rows); i++ {
+			from := raw
+			from.Rows, from.Data = (n-i+3)/4*4, raw.Data[i*raw.Stride:]
+			with := blas64.Vector{N: from.Rows, Inc: 1, Data: buffer}
+			blas64.Gemv(blas.NoTrans, 1, from, blas64.Vector{N: p, Inc: 1, Data: filled.RawRowView(i)}, 0, with)
+			f(i, buffer[:n-i])
+		}
+	})
+}
+
+// gramOf returns the inner products of the rows.
+func gramOf(x *mat.Dense) *mat.SymDense {
+	n := x.RawMatrix().Rows
+	g := mat.NewSymDense(n, nil)
+	products(x, func(i int, with []float64) { copy(upper(g, i), with) })
+	return g
+}
+
+// parallel calls f(0), …, f(n−1), several at once. What f computes must not depend on the order.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -55,9 +55,7 @@ func TestKrylov(t *testing.T) {
 			for i := range 280 {
 				off = max(off, math.Abs(su.At(i, c)-v*u.At(i, c)))
 			}
-			if math.Abs(v-want[c]) > 1e-9*size || off > 1e-9*size {
-				t.Errorf("%s: eigenvalue %d is %v, want %v; its vector is off by %v", name, c, v, want[c], off)
-			}
+			expect.That(t, math.Abs(v-want[c]) <= 1e-9*size && off <= 1e-9*size, "%s: eigenvalue %d is %v, want %v; its vector is off by %v", name, c, v, want[c], off)
 			for o := range got {
 				if unit := map[bool]float64{true: 1}[c == o]; math.Abs(uu.At(c, o)-unit) > 1e-12 {
 					t.Errorf("%s: vectors %d and %d have inner product %v", name, c, o, uu.At(c, o))

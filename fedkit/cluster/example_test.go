@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"fedkit.example/fedkit/cluster"
+	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -22,10 +23,7 @@ func Example() {
 	var gram mat.SymDense
 	gram.SymOuterK(1, updates)
 
-	labels, err := cluster.KMeans{}.Cluster(cluster.FromGram(&gram), 2, rand.New(rand.NewPCG(1, 1)))
-	if err != nil {
-		panic(err)
-	}
+	labels := must.M1(cluster.KMeans{}.Cluster(cluster.FromGram(&gram), 2, rand.New(rand.NewPCG(1, 1))))
 	for _, group := range cluster.Members(labels, 2) {
 		fmt.Println(group)
 	}
@@ -80,10 +78,7 @@ func ExampleFunc() {
 // Seven clients with one feature each. The tree holds every clustering at once: by number of groups, and by distance.
 func ExampleLink() {
 	p := cluster.FromVectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 13, 50, 51}))
-	tree, err := cluster.Link(p, cluster.Complete)
-	if err != nil {
-		panic(err)
-	}
+	tree := must.M1(cluster.Link(p, cluster.Complete))
 	for _, m := range tree {
 		fmt.Printf("%d and %d at %v: %d clients\n", m.A, m.B, m.Height, m.Size)
 	}
@@ -140,10 +135,7 @@ func ExampleInnerProduct() {
 // The number of groups that suits the points best.
 func ExampleBestSilhouette() {
 	p := cluster.FromVectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 12, 50, 51}))
-	labels, err := cluster.BestSilhouette{}.Cluster(p, 0, nil)
-	if err != nil {
-		panic(err)
-	}
+	labels := must.M1(cluster.BestSilhouette{}.Cluster(p, 0, nil))
 	fmt.Println(labels)
 	fmt.Printf("%.2f\n", cluster.Silhouette(p, labels))
 	// Output:
@@ -154,8 +146,7 @@ func ExampleBestSilhouette() {
 // Three kinds of clients, one of each in every group.
 func ExampleStratified() {
 	p := cluster.FromVectors(mat.NewDense(6, 1, []float64{1, 2, 10, 11, 50, 51}))
-	labels, err := cluster.Stratified{}.Cluster(p, 2, nil)
-	fmt.Println(labels, err)
+	fmt.Println(cluster.Stratified{}.Cluster(p, 2, nil))
 	// Output: [0 1 0 1 0 1] <nil>
 }
 
@@ -183,10 +174,7 @@ func ExamplePCA() {
 		3, 6, 9,
 		4, 8, 13,
 	}))
-	at, err := cluster.PCA(cluster.FromGram(&gram), 2)
-	if err != nil {
-		panic(err)
-	}
+	at := must.M1(cluster.PCA(cluster.FromGram(&gram), 2))
 	fmt.Printf("%.2f\n", mat.Formatted(at))
 	// Output:
 	// ⎡-5.81  -0.12⎤

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"fedkit.example/fedkit/internal/fault"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -16,12 +17,25 @@ import (
 // Similar models have cosines close to 1, of which float32 keeps too few digits. Then give Cosines the Gram
 // matrix of points made by FromShiftedGram.
 func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
-	cosines, norm := Centroids(gram, labels, k)
-	for i := range cosines {
-		for c := range cosines[i] {
-			lengths := math.Sqrt(max(0, gram.At(i, i)) * max(0, norm[c])) // rounding may leave less than 0
+	if gram == nil || gram.SymmetricDim() < len(labels) {
+		panic(fault.Invalid("gram", sizeOf(gram), fmt.Sprintf("the inner products of %d points", len(labels))))
+	}
+	groups := Members(labels, k)
+	cosines := zeros(len(labels), len(groups))
+	for c, g := range groups {
+		square := 0.0 // of the length of the mean
+		for i := range cosines {
+			for _, j := range g {
+				cosines[i][c] += gram.At(i, j) / float64(len(g))
+			}
+		}
+		for _, j := range g {
+			square += cosines[j][c] / float64(len(g))
+		}
+		for i := range cosines {
+			lengths := math.Sqrt(max(0, gram.At(i, i)) * max(0, square)) // rounding may leave less than 0
 			switch {
-			case math.IsInf(norm[c], 1):
+			case len(g) == 0:
 				cosines[i][c] = math.NaN()
 			case lengths > 0:
 				cosines[i][c] /= lengths
@@ -64,7 +78,7 @@ func SoftTop(v []float64, m int, temperature float64) []float64 {
 // It returns the responsibilities q [k, n] and the next π.
 func Responsibilities(loss [][]float32, pi []float64) (q [][]float32, next []float64) {
 	if len(pi) == 0 || len(loss) < len(pi) {
-		panic(invalid("loss", fmt.Sprintf("%d rows", len(loss)), fmt.Sprintf("one row for each of the %d models, at least one", len(pi))))
+		panic(fault.Invalid("loss", fmt.Sprintf("%d rows", len(loss)), fmt.Sprintf("one row for each of the %d models, at least one", len(pi))))
 	}
 	next, log := make([]float64, len(pi)), make([]float64, len(pi))
 	for range pi {

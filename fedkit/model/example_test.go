@@ -20,16 +20,8 @@ import (
 
 // A model whose first layer stays as it was drawn, and travels to a client once.
 func ExampleFreeze() {
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.Freeze(model.MLP(32), "dense1"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	h, err := fedkit.Run(context.Background(), fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 2})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.Freeze(model.MLP(32), "dense1")))
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 2}))
 	fmt.Println(fed.Task)
 	for _, r := range h.Rounds {
 		fmt.Println(r.BytesDown, "bytes down,", r.BytesUp, "up")

@@ -74,10 +74,14 @@ func He(fanIn int) func(*rand.Rand, []float32) { return normal(2 / float64(fanIn
 
 // normal draws weights from a normal distribution.
 func normal(variance float64) func(*rand.Rand, []float32) {
-	s := math.Sqrt(variance)
+	return drawn(math.Sqrt(variance), (*rand.Rand).NormFloat64)
+}
+
+// drawn fills with scaled random numbers.
+func drawn(scale float64, number func(*rand.Rand) float64) func(*rand.Rand, []float32) {
 	return func(rng *rand.Rand, w []float32) {
 		for i := range w {
-			w[i] = float32(s * rng.NormFloat64())
+			w[i] = float32(scale * number(rng))
 		}
 	}
 }

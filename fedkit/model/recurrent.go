@@ -1,6 +1,11 @@
 package model
 
 import (
+	"fmt"
+	"math/rand/v2"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -12,6 +17,7 @@ type cell struct {
 	gates  int
 	memory bool // whether there is c besides h
 	apart  bool // whether the gradients by a and u differ
+	ones   int  // the gate whose biases start at 1; 0: none
 
 	// step returns h and c after a step from a, products with its inputs, u, products with h, and c, gate by gate; and what back needs.
 	step func(a, u []*Node, h, c *Node) (hAfter, cAfter *Node, kept []*Node)
@@ -216,4 +222,122 @@ func withGradient(y *Node, slopes func(slope *Node) []*Node, of ...*Node) *Node 
 		found = slopes(slope)
 		return slope
 	})
+}
+
+// network is an embedding of the vocabulary, a layer of the cell for each number of units, and a dense layer on the last state or, if each
+// token has a label, on every state.
+func (of cell) network(name string, layer func(l int) string, vocabulary, embedding int, units ...int) fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		if len(units) == 0 {
+			return nil, fedkit.Invalid("model."+name+": units", units, "of at least one layer")
+		}
+		sizes := []size{{"embedding", embedding}}
+		for _, u := range units {
+			sizes = append(sizes, size{"units", u})
+		}
+		k, err := sequences("model."+name, d, vocabulary, sizes...)
+		if err != nil {
+			return nil, err
+		}
+		t := &fedkit.Task{Name: fmt.Sprintf("%s-%d", name, embedding), Params: []fedkit.Param{{Name: "embedding", Shape: []int{vocabulary, embedding}, Init: normal(1)}}}
+		in, last := embedding, ""
+		for l, u := range units {
+			last = layer(l)
+			t.Name += fmt.Sprintf("-%d", u)
+			biases := fedkit.Param{Name: last + "/biases", Shape: []int{of.gates * u}}
+			if from := of.ones * u; from > 0 {
+				biases.Init = func(_ *rand.Rand, w []float32) { ones(nil, w[from:from+u]) }
+			}
+			t.Params = append(t.Params, // of the gates, one after the other
+				fedkit.Param{Name: last + "/inputs", Shape: []int{in, of.gates * u}, Init: normal(1 / float64(in))}, biases,
+				fedkit.Param{Name: last + "/states", Shape: []int{u, of.gates * u}, Init: normal(1 / float64(u))})
+			in = u
+		}
+		t.Params = append(t.Params, denseParams("dense", in, k)...)
+		return denseOnStates(t, d, last, of.states), nil
+	}
+}
+
+// states returns the last layer's states after each token, [C, T, B, units]: p are the embedding, and W, b and U of each layer; x [C, B, T].
+func (of cell) states(p []*Node, x *Node) (states *Node) {
+	states = embedded(x, p[0])
+	for p = p[1:]; len(p) > 0; p = p[3:] {
+		states = of.layer(states, p[0], p[1], p[2])
+	}
+	return states
+}
+
+// GRU is a recurrent network for sequences of tokens, such as characters: an embedding of the vocabulary, a gated
+// recurrent unit (Cho et al., arXiv 1406.1078, but with r after the product with U_n), and a dense layer with one output
+// per class on its last state. From the embedding e_t of the token t and the state h, which starts at 0,
+//
+//	r = σ(e_t W_r + b_r + h U_r)    z = σ(e_t W_z + b_z + h U_z)    n = tanh(e_t W_n + b_n + r ⊙ h U_n)
+//	h ← z ⊙ h + (1 − z) ⊙ n.
+//
+// The data has the shape [T], with whole numbers in [0, vocabulary): bytes of Scale 1. To predict the next token, labels
+// are tokens too. With a label at each of the T positions, the dense layer has one output per class on every state.
+func GRU(vocabulary, embedding, units int) fedkit.Model {
+	return gruCell.network("GRU", func(int) string { return "gru" }, vocabulary, embedding, units)
+}
+
+// gruCell is one step of a GRU. Its gradients, with that δh of what follows, and v for h U_n:
+//
+//	δn = δh ⊙ (1 − z) ⊙ (1 − n²),    δz = δh ⊙ (h − n) ⊙ z(1−z),    δv = δn ⊙ r,    δr = δn ⊙ v ⊙ r(1−r).
+var gruCell = cell{
+	gates: 3, apart: true,
+	step: func(a, u []*Node, h, _ *Node) (*Node, *Node, []*Node) {
+		_, z, n := gruGates(a, u)
+		return Add(n, Mul(z, Sub(h, n))), nil, u
+	},
+	back: func(a, u []*Node, h, _, dh, _ *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
+		r, z, n := gruGates(a, u)
+		direct := Mul(dh, z)
+		dn := throughTanh(n, Sub(dh, direct))
+		dr, dz := throughSigmoid(r, Mul(dn, u[2])), throughSigmoid(z, Mul(dh, Sub(h, n)))
+		return []*Node{dr, dz, dn}, []*Node{dr, dz, Mul(dn, r)}, direct, nil
+	},
+}
+
+func gruGates(a, u []*Node) (r, z, n *Node) {
+	r, z = Sigmoid(Add(a[0], u[0])), Sigmoid(Add(a[1], u[1]))
+	return r, z, Tanh(Add(a[2], Mul(r, u[2])))
+}
+
+// LSTM is a recurrent network for sequences of tokens: an embedding of the vocabulary, layers of long short-term memory (Hochreiter and
+// Schmidhuber, Neural Computation 9, 1997; Gers et al., Neural Computation 12, 2000) with these numbers of units, and a dense layer with
+// one output per class. From a layer's input e_t and its state h and memory c, which start at 0,
+//
+//	i = σ(e_t W_i + b_i + h U_i)    f = σ(e_t W_f + b_f + h U_f)    g = tanh(e_t W_g + b_g + h U_g)    o = σ(e_t W_o + b_o + h U_o)
+//	c ← f ⊙ c + i ⊙ g               h ← o ⊙ tanh(c).
+//
+// Data and outputs are those of GRU: a label for the sequence or, as in language models, at each token, −1 where there is none, such as
+// after the end of a text. LSTM(90, 8, 256, 256) is the network of arXiv 2003.00295 for Shakespeare, with 820,522 parameters for 90
+// classes. b_f starts at 1.
+func LSTM(vocabulary, embedding int, units ...int) fedkit.Model {
+	return lstmCell.network("LSTM", func(l int) string { return fmt.Sprintf("lstm%d", l+1) }, vocabulary, embedding, units...)
+}
+
+// lstmCell is one step of an LSTM. Its gradients, with those δh and δc of what follows:
+//
+//	δc ← δc + δh ⊙ o ⊙ (1 − tanh²c),    δi = δc ⊙ g ⊙ i(1−i),    δf = δc ⊙ c_before ⊙ f(1−f),    δg = δc ⊙ i ⊙ (1−g²),
+//	δo = δh ⊙ tanh c ⊙ o(1−o),          δc_before = δc ⊙ f.
+var lstmCell = cell{
+	gates: 4, memory: true, ones: 1,
+	step: func(a, u []*Node, h, c *Node) (*Node, *Node, []*Node) {
+		sums := []*Node{Add(a[0], u[0]), Add(a[1], u[1]), Add(a[2], u[2]), Add(a[3], u[3])}
+		i, f, g, o := lstmGates(sums)
+		c = Add(Mul(f, c), Mul(i, g))
+		return Mul(o, Tanh(c)), c, sums
+	},
+	back: func(_, sums []*Node, _, c, dh, dc *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
+		i, f, g, o := lstmGates(sums)
+		tanh := Tanh(Add(Mul(f, c), Mul(i, g)))
+		dc = Add(dc, throughTanh(tanh, Mul(dh, o)))
+		da = []*Node{throughSigmoid(i, Mul(dc, g)), throughSigmoid(f, Mul(dc, c)), throughTanh(g, Mul(dc, i)), throughSigmoid(o, Mul(dh, tanh))}
+		return da, da, nil, Mul(dc, f)
+	},
+}
+
+func lstmGates(sums []*Node) (i, f, g, o *Node) {
+	return Sigmoid(sums[0]), Sigmoid(sums[1]), Tanh(sums[2]), Sigmoid(sums[3])
 }

@@ -51,9 +51,24 @@ func UniformInit(of fedkit.Model) fedkit.Model {
 
 // uniform draws from [−bound, bound).
 func uniform(bound float64) func(*rand.Rand, []float32) {
-	return func(rng *rand.Rand, w []float32) {
-		for i := range w {
-			w[i] = float32(bound * (2*rng.Float64() - 1))
+	return drawn(bound, func(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 })
+}
+
+// Freeze freezes layers of a model, named as in Task.Mask: they stay at their initial values, and do not travel after a client's
+// first model (see fedkit.Param.Frozen).
+//
+//	fed, err := fedkit.New(data, rule, model.Freeze(model.LeNet(), "conv1", "conv2"))
+//
+// Errors: a name that matches nothing, or no layer that is left to train.
+func Freeze(of fedkit.Model, layers ...string) fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		if of == nil {
+			return nil, fedkit.Invalid("model.Freeze: of", "nil", "a model, such as model.LeNet()")
 		}
+		t, err := of(d)
+		if err != nil || t == nil {
+			return t, err
+		}
+		return t.Freeze(layers...)
 	}
 }

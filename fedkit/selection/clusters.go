@@ -79,21 +79,17 @@ func known(labels []int, r *fedkit.Round) []int {
 	if labels != nil {
 		return labels
 	}
-	served := slices.Clone(r.Clusters())
-	if len(served) == 0 || slices.Max(served) < 0 {
+	served := cluster.Groups(slices.Clone(r.Clusters()))
+	if len(served.Names()) == 0 {
 		return nil
 	}
-	for i, own := 0, slices.Max(served)+1; i < len(served); i++ {
-		if served[i] < 0 {
-			served[i] = own
-		}
-	}
+	served.Merge(cluster.None, slices.Max(served)+1)
 	return served
 }
 
 // among keeps the labels of the given clients; all others get −1.
 func among(clients, labels []int) []int {
-	some := slices.Repeat([]int{-1}, len(labels))
+	some := cluster.Ungrouped(len(labels))
 	for _, c := range clients {
 		if labels != nil {
 			some[c] = labels[c]

@@ -208,18 +208,12 @@ func (r *capacity) add(chosen, order []int, size int) []int {
 		if in[c] || r.key[c] <= r.full {
 			continue
 		}
-		chosen = append(chosen, c)
-		in[c] = true
-		r.take(c)
-	}
-	return chosen
-}
-
-// take uses up capacity for one client.
-func (r *capacity) take(c int) {
-	for k := r.key[c]; k < len(r.left); k++ {
-		if r.left[k]--; r.left[k] <= 0 {
-			r.full = max(r.full, k)
+		chosen, in[c] = append(chosen, c), true
+		for k := r.key[c]; k < len(r.left); k++ {
+			if r.left[k]--; r.left[k] <= 0 {
+				r.full = max(r.full, k)
+			}
 		}
 	}
+	return chosen
 }

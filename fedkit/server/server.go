@@ -6,11 +6,24 @@
 // as another optimizer's, is treated as empty.
 package server
 
-import "fedkit.example/fedkit"
+import (
+	"fmt"
+
+	"fedkit.example/fedkit"
+	. "github.com/gomlx/gomlx/core/graph"
+)
 
 // SGD steps along Δ: step = ηΔ. With η = 1 the server simply adopts the aggregate.
 type SGD struct {
 	LR float64 `range:"(0,inf)" default:"1"` // η, server learning rate
+}
+
+// Check refuses an η above 1 for a model with running values: see fedkit.Param.
+func (o SGD) Check(fed *fedkit.Federation, _ int) error {
+	if o.LR > 1 {
+		return fed.AllTrained("LR", o.LR)
+	}
+	return nil
 }
 
 // Step implements fedkit.ServerOptimizer. Nothing is remembered.
@@ -29,6 +42,9 @@ type Momentum struct {
 	HeavyBall bool    // m ← βm + Δ; default m ← βm + (1−β)Δ
 }
 
+// Check refuses a model with running values: see fedkit.Param.
+func (o Momentum) Check(fed *fedkit.Federation, _ int) error { return averages(fed, o) }
+
 // Step implements fedkit.ServerOptimizer. It remembers m.
 func (o Momentum) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
 	if len(memory) != 1 {
@@ -40,4 +56,25 @@ func (o Momentum) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (st
 		m = memory[0].Apply(averaged, delta, o.Beta, 1.0)
 	}
 	return m.Scale(o.LR), []*fedkit.Matrix{m}
+}
+
+// average returns βm + (1−β)Δ. The weight 1−β is a separate argument, since float32 would lose some of its digits.
+func average(m, delta *fedkit.Matrix, beta float64) *fedkit.Matrix {
+	return m.Apply(averaged, delta, beta, 1-beta)
+}
+
+// constant returns a matrix like m that is c everywhere.
+func constant(m *fedkit.Matrix, c float64) *fedkit.Matrix { return m.Apply(filled, c) }
+
+var (
+	averaged = fedkit.NewProgram("average", func(a []*Node) *Node {
+		m, delta, beta, rest := a[0], a[1], a[2], a[3]
+		return Add(Mul(beta, m), Mul(rest, delta))
+	})
+	filled = fedkit.NewProgram("fill", func(a []*Node) *Node { return BroadcastToShape(a[1], a[0].Shape()) })
+)
+
+// averages refuses an optimizer that does not step to the mean, for a model with running values.
+func averages(fed *fedkit.Federation, o fedkit.ServerOptimizer) error {
+	return fed.AllTrained("", fmt.Sprintf("%T", o))
 }

@@ -56,19 +56,15 @@ type AdaptiveClustering struct {
 
 // Check implements fedkit.Checker.
 func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
-	if fed != nil && s.P > fed.Size() {
+	switch {
+	case fed != nil && s.P > fed.Size():
 		return fedkit.Invalid("P", s.P, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
-	}
-	if s.AsPublished {
-		if err := fed.AllTrained("AsPublished", true); err != nil {
-			return err
-		}
-	}
-	if s.Reuse && s.AsPublished {
+	case s.AsPublished && s.Reuse:
 		return fedkit.Invalid("Reuse", true, "false if AsPublished is set: the published code trains again")
-	}
-	if s.Weighting != nil && s.AsPublished {
+	case s.AsPublished && s.Weighting != nil:
 		return fedkit.Invalid("Weighting", fmt.Sprintf("%T", s.Weighting), "nil if AsPublished is set: the published code does not average")
+	case s.AsPublished:
+		return cmp.Or(fed.AllTrained("AsPublished", true), fitsClustered(fed))
 	}
 	return fitsClustered(fed)
 }
@@ -76,12 +72,9 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 // Start draws x. Before the first round all clients are in one cluster.
 func (s *AdaptiveClustering) Start(r *fedkit.Round) error {
 	s.State.X, s.State.Clusters = r.Models(1), make(cluster.Groups, r.Clients())
-	s.State.P, s.State.D, s.State.Calm, s.State.Loss = s.most(r), 1, 0, math.Inf(1)
+	s.State.P, s.State.D, s.State.Calm, s.State.Loss = cmp.Or(s.P, r.Clients()), 1, 0, math.Inf(1)
 	return r.Err()
 }
-
-// most returns the initial and maximal number of clusters.
-func (s *AdaptiveClustering) most(r *fedkit.Round) int { return cmp.Or(s.P, r.Clients()) }
 
 // Round implements fedkit.Strategy.
 func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
@@ -94,7 +87,7 @@ func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
 	r.Note("d", float64(s.State.D))
 	loss := meanLoss(u)
 	r.Note("loss", loss)
-	r.Note("ratio", s.adjust(loss, s.most(r), func() bool { return r.Rand("keep").Float64() < s.SAProb }))
+	r.Note("ratio", s.adjust(loss, cmp.Or(s.P, r.Clients()), func() bool { return r.Rand("keep").Float64() < s.SAProb }))
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{}), r.Points(u.Models), s.State.P)
 	if r.Err() != nil {
 		return r.Err()

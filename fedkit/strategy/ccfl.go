@@ -31,10 +31,7 @@ type CCFL struct {
 	Weighting   Weighting              // among the m results; default Equal, as in the paper
 	Selector    fedkit.Selector        // chooses among idle clients; default uniformly at random
 	Local       fedkit.Local           // local solver: K steps, B, η_l
-	State       struct {
-		Global   State           // x and the server optimizer's state
-		InFlight fedkit.InFlight // jobs in flight
-	}
+	Asynchronous
 }
 
 // Check implements fedkit.Checker.
@@ -43,12 +40,6 @@ func (s *CCFL) Check(fed *fedkit.Federation, _ int) error {
 		return fedkit.Invalid("StepsMin", s.StepsMin, fmt.Sprintf("at most %d, which is StepsMax", s.StepsMax))
 	}
 	return cmp.Or(fed.AllTrained("strategy", "CCFL"), checkWork(fed, "M", s.Concurrency, s.M))
-}
-
-// Start draws x; no client is training.
-func (s *CCFL) Start(r *fedkit.Round) error {
-	s.State.InFlight = fedkit.InFlight{}
-	return s.State.Global.Start(r)
 }
 
 // Round implements fedkit.Strategy.
@@ -66,6 +57,3 @@ func (s *CCFL) Round(r *fedkit.Round) error {
 	}
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), u.Delta().Mix([][]float64{p}))
 }
-
-// Serve gives every client x.
-func (s *CCFL) Serve(r *fedkit.Round) fedkit.Serving { return s.State.Global.Serve(r) }

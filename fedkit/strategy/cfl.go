@@ -37,24 +37,23 @@ type CFL struct {
 	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
 	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State     struct {
-		Models  *fedkit.Matrix // one per cluster, [k, d]
-		Cluster cluster.Groups // each client's cluster, [M]
-		Splits  tree           // in order
-		Passed  []int          // per client, how many of the first splits no longer concern it, [M]
+		Clustered
+		Splits tree  // in order
+		Passed []int // per client, how many of the first splits no longer concern it, [M]
 	}
 }
 
 // Start draws one model for all.
 func (s *CFL) Start(r *fedkit.Round) error {
-	s.State.Models, s.State.Splits = r.Models(1), nil
-	s.State.Cluster, s.State.Passed = make(cluster.Groups, r.Clients()), make([]int, r.Clients())
+	s.State.Clustered = Clustered{r.Models(1), make(cluster.Groups, r.Clients())}
+	s.State.Splits, s.State.Passed = nil, make([]int, r.Clients())
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
 func (s *CFL) Round(r *fedkit.Round) error {
 	st, before, passed := &s.State, s.State.Models, slices.Clone(s.State.Passed)
-	u, in := s.train(r, r.Select(s.Selector, s.Fraction), st.Cluster, passed)
+	u, in := s.train(r, r.Select(s.Selector, s.Fraction), st.Of, passed)
 	step := u.Delta().Mix(in.Means(before.Rows(), Weights(r, u, s.Weighting, ByExamples{})))
 	lengths, err := step.Norms()
 	if r.Fail(err); err != nil {
@@ -101,14 +100,12 @@ func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, in cluster.Groups, c int
 	st, of := &s.State, cluster.Ungrouped(len(in))
 	of.Set(rows, parts)
 	st.Splits = append(st.Splits, split{c, start, u.Delta().Mix(of.Means(2, nil))})
-	st.Cluster.Split(take(u.Clients(), rows), parts, len(st.Splits))
+	st.Of.Split(take(u.Clients(), rows), parts, len(st.Splits))
 	st.Models = fedkit.StackRows(st.Models, st.Models.Take(c))
 }
 
 // Serve gives every client the model of its cluster.
-func (s *CFL) Serve(*fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Models: s.State.Models, Assign: s.State.Cluster, Clusters: s.State.Cluster}
-}
+func (s *CFL) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
 
 // tree is CFL's splits, in order. The first part of split n keeps the cluster's number; the second becomes cluster n+1.
 type tree []split
@@ -163,7 +160,7 @@ func (s *CFL) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	for {
 		here := slices.DeleteFunc(r.AllClients(), func(i int) bool { return s.State.Splits.missed(of[i], passed[i]) == cluster.None })
 		if len(here) == 0 || r.Err() != nil {
-			return fedkit.Serving{Models: s.State.Models, Assign: of, Clusters: of}
+			return s.State.serving(of)
 		}
 		s.train(r, here, of, passed) // a client whose update was skipped stays in the first part
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
@@ -199,7 +200,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 		work := 2 * 16 / 8 // epochs, examples, batch
 		if r.Round == 1 {
 			work *= 4
-			centers, first = host(t, s.State.Theta), r.Clusters
+			centers, first = host(t, s.State.Models), r.Clusters
 		}
 		for _, solve := range r.Results {
 			expect.That(t, solve.Steps == work, "round %d: client %d did %d steps, want %d", r.Round, solve.Client, solve.Steps, work)
@@ -209,7 +210,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 		if r.Round == 1 {
 			continue
 		}
-		now := host(t, s.State.Theta)
+		now := host(t, s.State.Models)
 		for c := range now {
 			trained := c == r.Clusters[r.Clients()[0]]
 			expect.That(t, slices.Equal(now[c], centers[c]) != trained,
@@ -241,27 +242,18 @@ func TestLCFLAgainstFloat64(t *testing.T) {
 	s := &strategy.LCFL{K: 2, Warmup: 2, Clusterer: witness{&seen}, Local: l}
 	h := run(t, fed, s, fedkit.Options{Rounds: 3, Seed: seed})
 
-	models, in := starts(t, fed, seed, 1), make([]int, fed.Size())
-	w := make([][]float64, fed.Size())
+	now := clusters{starts(t, fed, seed, 1), make([]int, fed.Size())}
+	w, all := make([][]float64, fed.Size()), []int{0, 1, 2, 3, 4, 5}
 	loss := func(i int, w []float64) float64 {
 		x, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
 		v, _ := o.net.Gradient(w, x, y)
 		return v
 	}
 	for round := 1; round <= 3; round++ {
-		count, sum := make([]float64, len(models)), make([][]float64, len(models))
 		for i := range w {
-			w[i] = o.plain(round, 1, i, models[in[i]])
-			if sum[in[i]] == nil {
-				sum[in[i]] = make([]float64, 4)
-			}
-			floats.Add(sum[in[i]], w[i])
-			count[in[i]]++
+			w[i] = o.plain(round, 1, i, now.own(now.of[i]))
 		}
-		for c := range models {
-			models[c] = floats.ScaleTo(sum[c], 1/count[c], sum[c])
-		}
-		if round != 2 {
+		if now.average(all, w, nil); round != 2 {
 			continue
 		}
 		for i := range w {
@@ -271,10 +263,9 @@ func TestLCFLAgainstFloat64(t *testing.T) {
 				expect.That(t, math.Abs(got-want) <= 1e-4*want, "clients %d and %d are %v apart, want %v", i, j, got, want)
 			}
 		}
-		in[0] = 1
-		models = append(models, append([]float64(nil), models[0]...))
+		now.of[0], now.models = 1, append(now.models, slices.Clone(now.models[0]))
 	}
-	sameRows(t, s.State.Models, models, "models")
+	sameRows(t, s.State.Models, now.models, "models")
 	// The clustering sends every client the models of all.
 	const m, d = 6, 4
 	for i, down := range []int{m, m + m*m, m} {
@@ -361,6 +352,7 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 				}
 			}
 			sameRows(t, s.State.Theta, theta, "%s, seed %d, round %d: θ", what, test.seed, r.Round)
+			travel(t, r, 4*4*k*len(r.Results), 4*4*len(r.Results)) // k models to choose from, of which the client trains one
 			expect.That(t, slices.Equal(s.State.Choice, last) && (r.Round >= rounds || slices.Equal(r.Clusters, last)),
 				"%s, round %d: choices %v, recorded %v, want %v", what, r.Round, s.State.Choice, r.Clusters, last)
 		}
@@ -369,12 +361,55 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 	}
 }
 
-// A client receives k models to choose from, so the one it trains is not sent again. It sends one.
-func TestIFCABytes(t *testing.T) {
-	const k = 3
-	fed := quadratic(t, 4, 4, 4, 4)
-	for _, gradients := range []bool{false, true} {
-		h := run(t, fed, &strategy.IFCA{K: k, Fraction: 0.5, Local: standard, Gradients: gradients}, fedkit.Options{Rounds: 1})
-		travel(t, h.Last(), 2*k*4*fed.Task.Dim(), 2*4*fed.Task.Dim())
+// After five rounds of FedAvg, one round of all clients' updates shows the two groups, and their number.
+func ExampleFLHC() {
+	show(&strategy.FLHC{Warmup: 5, Local: short}, &strategy.FLHC{Warmup: 5, K: 2, Cosine: true, Clusterer: cluster.Agglomerative{}, Local: short})
+	// Output:
+	// 2 clusters, ARI 1 true true
+	// 2 clusters, ARI 1 true true
+}
+
+// Algorithm 1 of the paper in plain Go, by distance and by angle, with unequal clients and half of them per round.
+func TestFLHCAgainstFloat64(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	const rounds, warmup, seed, k = 6, 2, 5, 3
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
+	fed := rivals(t, model.MLP(), uneven...)
+	o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
+	for _, cosine := range []bool{false, true} {
+		s := &strategy.FLHC{K: k, Warmup: warmup, Cosine: cosine, Fraction: 0.5, Local: l}
+		now := clusters{starts(t, fed, seed, 1), make([]int, fed.Size())}
+		for r := range each(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
+			var w [][]float64
+			var n []float64
+			for _, i := range r.Clients() {
+				w, n = append(w, o.plain(r.Round, 1, i, now.own(now.of[i]))), append(n, float64(len(fed.Clients[i].Train)))
+			}
+			if r.Round != warmup+1 {
+				now.average(r.Clients(), w, n)
+			} else {
+				for i := range w {
+					if floats.Sub(w[i], now.models[0]); cosine {
+						floats.Scale(1/floats.Norm(w[i], 2), w[i])
+					}
+				}
+				x := now.models[0]
+				now = clusters{[][]float64{x, slices.Clone(x), slices.Clone(x)}, cluster.Renumber(merged(w, k, math.Inf(1), complete))}
+			}
+			expect.Must(t, slices.Equal(r.Clusters, now.of), "cosine %v, round %d: clusters %v, want %v", cosine, r.Round, r.Clusters, now.of)
+			sameRows(t, s.State.Models, now.models, "cosine %v, round %d: models", cosine, r.Round)
+			travel(t, r, 4*4*len(w), 4*4*len(w))
+		}
 	}
+}
+
+// Before the clustering it is FedAvg. With one cluster it is FedAvg with a round more, in which the model stays: the same if batches,
+// which depend on the round, are full.
+func TestFLHCIsFedAvg(t *testing.T) {
+	expect.OK(t, fedtest.Identical(&strategy.FLHC{Warmup: 99, Fraction: 0.5, Local: standard}, &strategy.FedAvg{Fraction: 0.5, Local: standard}, uneven...))
+	fed, full := quadratic(t, uneven...), fedkit.Local{Batch: fedkit.FullBatch, LR: 0.2}
+	one, avg := &strategy.FLHC{K: 1, Warmup: 2, Local: full}, &strategy.FedAvg{Local: full}
+	run(t, fed, one, fedkit.Options{Rounds: 5})
+	run(t, fed, avg, fedkit.Options{Rounds: 4})
+	sameRows(t, one.State.Models, host(t, avg.X), "K = 1: x")
 }

@@ -16,6 +16,35 @@ type Clustered struct {
 	Of     cluster.Groups // each client's cluster, −1 for none yet, [M]
 }
 
+// Grouped has the State of an algorithm that clusters its clients once. An algorithm that embeds it starts with all clients in one
+// cluster, with one fresh model, and serves every client the model of its cluster.
+type Grouped struct{ State struct{ Clustered } }
+
+// Check rejects a federation with too many clients to compare each two of them.
+func (s *Grouped) Check(fed *fedkit.Federation, _ int) error { return fitsClustered(fed) }
+
+// Start draws one model for all.
+func (s *Grouped) Start(r *fedkit.Round) error {
+	s.State.Clustered = Clustered{r.Models(1), make(cluster.Groups, r.Clients())}
+	return r.Err()
+}
+
+// Serve gives every client the model of its cluster, and the mean to a client without one.
+func (s *Grouped) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
+
+// divide gives clients their clusters, and each cluster the first model.
+func (c *Clustered) divide(clients, labels []int) {
+	c.Of.Set(clients, labels)
+	c.Models = c.Models.Take(0).Repeat(slices.Max(labels) + 1)
+}
+
+// step is a round of FedAvg within each cluster, w_c ← Σ_{i∈c∩S} p_i w_i / Σ_{i∈c∩S} p_i. A cluster without a client in S keeps its model.
+func (c *Clustered) step(r *fedkit.Round, S []int, local fedkit.Local, by, usual Weighting) *fedkit.Updates {
+	u := r.Train(fedkit.Job{Clients: S, Start: c.starts(S), Local: local})
+	c.Models = meanByCluster(c.Models, u.Models, take(c.Of, u.Clients()), Weights(r, u, by, usual))
+	return u
+}
+
 // mean returns the mean of the models in use, or of all if none is, [1, d].
 func (c *Clustered) mean() *fedkit.Matrix {
 	used := c.Of.Names()
@@ -123,4 +152,26 @@ func nearest(r *fedkit.Round, x, centers *fedkit.Matrix) []int {
 		}
 	}
 	return at
+}
+
+// take returns the values at the given positions.
+func take[T any](values []T, at []int) []T {
+	out := make([]T, len(at))
+	for i, j := range at {
+		out[i] = values[j]
+	}
+	return out
+}
+
+// meanByCluster returns the models [k, d] after averaging the clients' rows u [n, d] within their clusters, with the
+// given weights (nil: equal ones). A cluster without a client keeps its model.
+func meanByCluster(models, u *fedkit.Matrix, of cluster.Groups, weights []float64) *fedkit.Matrix {
+	k := models.Rows()
+	mean, stays := of.Means(k, weights), make([][]float64, k) // [k, n] and [k, k]
+	for j, row := range mean {
+		if stays[j] = make([]float64, k); floats.Sum(row) == 0 {
+			stays[j][j] = 1
+		}
+	}
+	return u.Mix(mean).Add(models.Mix(stays))
 }

@@ -388,29 +388,25 @@ func ExampleIFCA() {
 	for seed := range uint64(5) {
 		fmt.Printf("%.2f ", ariOf(fed, &strategy.IFCA{K: 3, Local: briefly}, seed))
 	}
-	// Output:
-	// 0.52 1.00 0.52 0.00 0.37
+	// Output: 0.52 1.00 0.52 0.00 0.37
 }
 
 // The clients' local models are clustered once. The number of clusters is found by silhouette.
 func ExampleOneShot() {
 	fmt.Printf("ARI %.2f", ariOf(threeGroups(), &strategy.OneShot{Local: briefly}, 0))
-	// Output:
-	// ARI 1.00
+	// Output: ARI 1.00
 }
 
 // Clusters split while their clients' updates point in different directions.
 func ExampleCFL() {
 	fmt.Printf("ARI %.2f", ariOf(threeGroups(), &strategy.CFL{Eps1: 0.4, Eps2: 0.6, Local: briefly}, 0))
-	// Output:
-	// ARI 1.00
+	// Output: ARI 1.00
 }
 
 // After five rounds, clients are clustered by their losses on each other's models.
 func ExampleLCFL() {
 	fmt.Printf("ARI %.2f", ariOf(threeGroups(), &strategy.LCFL{Warmup: 5, Local: briefly}, 0))
-	// Output:
-	// ARI 1.00
+	// Output: ARI 1.00
 }
 
 // turned are digits in two groups of clients, one of them rotated by 180°; two clients are held out.

@@ -22,10 +22,7 @@ type FedAsync struct {
 	Updates     bool            // add w_i − x_τ instead of mixing x and w_i
 	Selector    fedkit.Selector // chooses among idle clients; default uniformly at random
 	Local       fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State       struct {
-		Global   State           // x
-		InFlight fedkit.InFlight // jobs in flight
-	}
+	Asynchronous
 }
 
 // Check implements fedkit.Checker.
@@ -36,12 +33,6 @@ func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
 		}
 	}
 	return checkWork(fed, "K", s.Concurrency, 1)
-}
-
-// Start draws x; no client is training.
-func (s *FedAsync) Start(r *fedkit.Round) error {
-	s.State.InFlight = fedkit.InFlight{}
-	return s.State.Global.Start(r)
 }
 
 // Round applies one result.
@@ -56,6 +47,3 @@ func (s *FedAsync) Round(r *fedkit.Round) error {
 	s.State.Global.X = x.Add(u.Models.Sub(from).Mix([][]float64{alpha}))
 	return r.Err()
 }
-
-// Serve gives every client x.
-func (s *FedAsync) Serve(r *fedkit.Round) fedkit.Serving { return s.State.Global.Serve(r) }

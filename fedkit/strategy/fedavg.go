@@ -1,6 +1,6 @@
-// Package strategy has the algorithms of federated learning, one per file. Each is a fedkit.Strategy: it says which clients
-// train, from which model, toward what, and how the results are combined, and nothing else. An algorithm is a struct: its
-// options and pluggable parts are fields, and its Round spells out one round.
+// Package strategy has the algorithms of federated learning, one per file; those that are FedOpt with one optimizer are with it.
+// Each is a fedkit.Strategy: it says which clients train, from which model, toward what, and how the results are combined, and
+// nothing else. An algorithm is a struct: its options and pluggable parts are fields, and its Round spells out one round.
 package strategy
 
 import "fedkit.example/fedkit"

@@ -27,10 +27,7 @@ type FedBuff struct {
 	Server      fedkit.ServerOptimizer // how x steps; default server.SGD: x + Δ̄
 	Selector    fedkit.Selector        // chooses among idle clients; default uniformly at random
 	Local       fedkit.Local           // local solver: E epochs, B examples per batch, η
-	State       struct {
-		Global   State           // x and the server optimizer's state
-		InFlight fedkit.InFlight // jobs in flight
-	}
+	Asynchronous
 }
 
 // Check implements fedkit.Checker.
@@ -55,12 +52,6 @@ func checkWork(fed *fedkit.Federation, field string, concurrency, k int) error {
 // working returns n, or min(10, m) if n is 0.
 func working(n, m int) int { return cmp.Or(n, min(10, m)) }
 
-// Start draws x; no client is training.
-func (s *FedBuff) Start(r *fedkit.Round) error {
-	s.State.InFlight = fedkit.InFlight{}
-	return s.State.Global.Start(r)
-}
-
 // Round implements fedkit.Strategy.
 func (s *FedBuff) Round(r *fedkit.Round) error {
 	concurrency, x := working(s.Concurrency, r.Clients()), s.State.Global.X
@@ -70,6 +61,3 @@ func (s *FedBuff) Round(r *fedkit.Round) error {
 	floats.Mul(p, relativeWeights(r, u, s.Weighting, Equal{}))
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), u.Delta().Mix([][]float64{p}))
 }
-
-// Serve gives every client x.
-func (s *FedBuff) Serve(r *fedkit.Round) fedkit.Serving { return s.State.Global.Serve(r) }

@@ -21,14 +21,12 @@ import (
 
 // cycle replays one visit to a cluster in float64: the example-weighted mean of its clients' models trained from x.
 func (s solver) cycle(round, call int, clients []int, x []float64) []float64 {
-	next, n := make([]float64, len(x)), 0.0
+	var w [][]float64
+	var n []float64
 	for _, i := range clients {
-		size := float64(len(s.fed.Clients[i].Train))
-		floats.AddScaled(next, size, s.plain(round, call, i, x))
-		n += size
+		w, n = append(w, s.plain(round, call, i, x)), append(n, float64(len(s.fed.Clients[i].Train)))
 	}
-	floats.Scale(1/n, next)
-	return next
+	return meanOf(w, nil, n)
 }
 
 // visits divides the clients of a round, in training order, into consecutive clusters.

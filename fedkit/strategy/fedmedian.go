@@ -20,8 +20,7 @@ type FedMedian struct {
 
 // Round implements fedkit.Strategy.
 func (s *FedMedian) Round(r *fedkit.Round) error {
-	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
+	u := s.train(r, s.Selector, s.Fraction, s.Local)
 	s.X = aggregate.Median{}.Aggregate(u.Models, nil)
 	return r.Err()
 }

@@ -18,8 +18,7 @@ type FedMiddleAvg struct {
 
 // Round implements fedkit.Strategy.
 func (s *FedMiddleAvg) Round(r *fedkit.Round) error {
-	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
+	u := s.train(r, s.Selector, s.Fraction, s.Local)
 	s.X = combine(r, u, s.Aggregator, s.Weighting).Add(s.X).Scale(0.5)
 	return r.Err()
 }

@@ -63,11 +63,7 @@ func (s *FedPRISM) Start(r *fedkit.Round) error {
 
 // uniform returns equal weights, [n, k].
 func uniform(n, k int) [][]float64 {
-	w := make([][]float64, n)
-	for i := range w {
-		w[i] = slices.Repeat([]float64{1 / float64(k)}, k)
-	}
-	return w
+	return slices.Repeat([][]float64{slices.Repeat([]float64{1 / float64(k)}, k)}, n)
 }
 
 // ensemble returns the weights [n, 1+K] of the models in mixtures with weights w [n, K] of the cluster models.
@@ -128,9 +124,9 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 		gram = points.Centered()
 	}
 	s.weigh(s.State.W, clients, gram, in)
-	s.State.Sizes = make([]float64, k)
-	for c := range k {
-		s.State.Sizes[c] = float64(len(in.Members(c)))
+	s.State.Sizes = nil
+	for _, row := range in.Weights(k, nil) {
+		s.State.Sizes = append(s.State.Sizes, floats.Sum(row))
 	}
 	s.State.Centroids = x.Mix(in.Means(k, nil))
 }

@@ -22,10 +22,7 @@ type FedRep struct {
 	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Aggregator fedkit.Aggregator // of the bodies; default aggregate.Mean
 	Weighting  Weighting         // of the bodies; default ByExamples, as in the authors' code; the paper has Equal
-	State      struct {
-		X *fedkit.Matrix // a model of which only the body, φ, is used, [1, d]
-		W *fedkit.Matrix // each client's model after its last round, [M, d]
-	}
+	Personal                     // of X only the body, φ, is used; W is each client's model after its last round
 }
 
 // Check implements fedkit.Checker.
@@ -37,13 +34,6 @@ func (s *FedRep) Check(fed *fedkit.Federation, _ int) error {
 		return err
 	}
 	return checkLayers("Head", fed, s.Head)
-}
-
-// Start draws one model and gives its head to every client.
-func (s *FedRep) Start(r *fedkit.Round) error {
-	s.State.X = r.Models(1)
-	s.State.W = s.State.X.Repeat(r.Clients())
-	return r.Err()
 }
 
 // Round implements fedkit.Strategy.

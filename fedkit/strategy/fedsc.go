@@ -45,7 +45,7 @@ type FedSC struct {
 	Local     fedkit.Local      // E, B, η of the clients
 	State     struct {
 		X       *fedkit.Matrix // x, [1, d]
-		Cluster cluster.Groups // each client's cluster, [M]; nil before the first round
+		Cluster cluster.Groups // each client's cluster, [M]; one for all before the first round
 	}
 }
 
@@ -64,13 +64,13 @@ func (s *FedSC) Check(fed *fedkit.Federation, _ int) error {
 
 // Start draws x.
 func (s *FedSC) Start(r *fedkit.Round) error {
-	s.State.X, s.State.Cluster = r.Models(1), nil
+	s.State.X, s.State.Cluster = r.Models(1), make(cluster.Groups, r.Clients())
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
 func (s *FedSC) Round(r *fedkit.Round) error {
-	if s.State.Cluster == nil {
+	if r.T == 1 {
 		s.cluster(r)
 	}
 	if r.Err() != nil {
@@ -112,10 +112,6 @@ func unit(r *fedkit.Round, m *fedkit.Matrix) *fedkit.Matrix {
 }
 
 // Serve gives every client x.
-func (s *FedSC) Serve(r *fedkit.Round) fedkit.Serving {
-	clusters := s.State.Cluster
-	if clusters == nil {
-		clusters = make(cluster.Groups, r.Clients())
-	}
-	return fedkit.Serving{Global: s.State.X, Clusters: clusters}
+func (s *FedSC) Serve(*fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Global: s.State.X, Clusters: s.State.Cluster}
 }

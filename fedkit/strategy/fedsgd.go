@@ -32,8 +32,7 @@ func (s *FedSGD) Check(fed *fedkit.Federation, _ int) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedSGD) Round(r *fedkit.Round) error {
-	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: gradient(s.Batch)})
+	u := s.train(r, s.Selector, s.Fraction, gradient(s.Batch))
 	s.X = s.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(s.LR))
 	return r.Err()
 }

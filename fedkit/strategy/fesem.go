@@ -25,7 +25,7 @@ type FeSEM struct {
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
 	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State     struct{ Clustered }
+	Grouped
 }
 
 // Check implements fedkit.Checker.
@@ -65,9 +65,6 @@ func (s *FeSEM) nearest(r *fedkit.Round, u *fedkit.Updates) []int {
 	}
 	return r.Cluster(cluster.KMeans{}, r.Points(u.Models), k)
 }
-
-// Serve gives each client the center of its cluster.
-func (s *FeSEM) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
 
 // ServeUnseen trains each unseen client from the mean of the centers, and gives it the nearest one.
 func (s *FeSEM) ServeUnseen(r *fedkit.Round) fedkit.Serving {

@@ -3,7 +3,6 @@ package strategy
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
@@ -28,42 +27,17 @@ type LCFL struct {
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
-	State     struct {
-		Models  *fedkit.Matrix // one per cluster, [k, d]
-		Cluster cluster.Groups // each client's cluster, [M]
-	}
-}
-
-// Check implements fedkit.Checker.
-func (s *LCFL) Check(fed *fedkit.Federation, _ int) error {
-	return fitsClustered(fed)
-}
-
-// Start draws one model for all.
-func (s *LCFL) Start(r *fedkit.Round) error {
-	s.State.Models, s.State.Cluster = r.Models(1), make([]int, r.Clients())
-	return r.Err()
+	Grouped
 }
 
 // Round implements fedkit.Strategy.
 func (s *LCFL) Round(r *fedkit.Round) error {
-	st, last := &s.State, r.T == s.Warmup
-	S := r.AllClients()
-	if !last {
-		S = r.Select(s.Selector, s.Fraction)
+	if r.T != s.Warmup {
+		s.State.step(r, r.Select(s.Selector, s.Fraction), s.Local, s.Weighting, Equal{})
+		return r.Err()
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: st.Models.Take(take(st.Cluster, S)...), Local: s.Local})
-	p := Weights(r, u, s.Weighting, Equal{})
-	st.Models = meanByCluster(st.Models, u.Models, take(st.Cluster, u.Clients()), p)
-	if last {
-		s.cluster(r, u)
-	}
-	return r.Err()
-}
-
-// cluster clusters the clients by d_ij.
-func (s *LCFL) cluster(r *fedkit.Round, u *fedkit.Updates) {
-	st, clients := &s.State, u.Clients()
+	u := s.State.step(r, r.AllClients(), s.Local, s.Weighting, Equal{})
+	clients := u.Clients()
 	f := r.Losses(u.Models, datasets.TrainPart, clients) // f_i(w_j) is f[j][i]
 	d := cluster.NewCondensed(len(clients))
 	for i := range clients {
@@ -71,12 +45,7 @@ func (s *LCFL) cluster(r *fedkit.Round, u *fedkit.Updates) {
 			d.Set(i, j, math.Abs(f[i][i]-f[j][i])+math.Abs(f[j][j]-f[i][j]))
 		}
 	}
-	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Average}), cluster.FromDistances(d), s.K)
-	st.Cluster.Set(clients, labels)
-	st.Models = st.Models.Repeat(slices.Max(labels) + 1)
-}
-
-// Serve gives every client the model of its cluster.
-func (s *LCFL) Serve(*fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Models: s.State.Models, Assign: s.State.Cluster, Clusters: s.State.Cluster}
+	by := cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Average})
+	s.State.divide(clients, r.Cluster(by, cluster.FromDistances(d), s.K))
+	return r.Err()
 }

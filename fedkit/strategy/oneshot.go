@@ -26,33 +26,16 @@ type OneShot struct {
 	Fraction   float64           // share of the clients in later rounds, in (0, 1]; default all
 	Selector   fedkit.Selector   // chooses the cohort of later rounds; default uniformly at random
 	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
-	State      struct {
-		Theta   *fedkit.Matrix // θ, [k, d]
-		Cluster cluster.Groups // each client's cluster, [M]
-	}
-}
-
-// Check implements fedkit.Checker.
-func (s *OneShot) Check(fed *fedkit.Federation, _ int) error {
-	return fitsClustered(fed)
-}
-
-// Start draws one model for all.
-func (s *OneShot) Start(r *fedkit.Round) error {
-	s.State.Theta, s.State.Cluster = r.Models(1), make([]int, r.Clients())
-	return r.Err()
+	Grouped
 }
 
 // Round implements fedkit.Strategy.
 func (s *OneShot) Round(r *fedkit.Round) error {
-	st := &s.State
 	if r.T == 1 {
 		s.cluster(r)
-		return r.Err()
+	} else {
+		s.State.step(r, r.Select(s.Selector, s.Fraction), s.Local, s.Weighting, ByExamples{})
 	}
-	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: st.Theta.Take(take(st.Cluster, S)...), Local: s.Local})
-	st.Theta = meanByCluster(st.Theta, u.Models, take(st.Cluster, u.Clients()), Weights(r, u, s.Weighting, ByExamples{}))
 	return r.Err()
 }
 
@@ -61,17 +44,12 @@ func (s *OneShot) cluster(r *fedkit.Round) {
 	st, local := &s.State, s.Local.WithDefaults()
 	local.Epochs *= s.WorkFactor
 	local.Steps *= s.WorkFactor
-	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: st.Theta, Local: local})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: st.Models, Local: local})
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}), r.Points(u.Models), s.K)
-	st.Theta = meanByCluster(st.Theta.Repeat(slices.Max(labels)+1), u.Models, labels, Weights(r, u, s.Weighting, ByExamples{}))
+	st.Models = meanByCluster(st.Models.Repeat(slices.Max(labels)+1), u.Models, labels, Weights(r, u, s.Weighting, ByExamples{}))
 	left := slices.DeleteFunc(r.AllClients(), func(i int) bool { return slices.Contains(u.Clients(), i) })
 	if len(left) > 0 {
-		labels = append(labels, r.LowestLoss(st.Theta, left)...)
+		labels = append(labels, r.LowestLoss(st.Models, left)...)
 	}
-	st.Cluster.Set(append(u.Clients(), left...), labels)
-}
-
-// Serve gives every client the model of its cluster.
-func (s *OneShot) Serve(*fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Models: s.State.Theta, Assign: s.State.Cluster, Clusters: s.State.Cluster}
+	st.Of.Set(append(u.Clients(), left...), labels)
 }

@@ -67,17 +67,17 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	x, c := s.State.X, s.State.C
 	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, ReuseBatches: 1, Up: 2} // sends w_i, and c_i⁺ − c_i
 
-	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
+	var descent *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
 		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: s.Local.Gradient(), StayLocal: true, Down: 2}) // x and c
-		job.Clients, job.Down, gradient = g.Clients(), fedkit.Zero, g.Local.Sub(x)
+		job.Clients, job.Down, descent = g.Clients(), fedkit.Zero, g.Local.Sub(x)
 	}
 	job.Shift = c.Sub(s.State.Ci.Take(job.Clients...))
 	u := r.Train(job)
 	ci := s.State.Ci.Take(u.Clients()...)
 	var next *fedkit.Matrix // c_i⁺
 	if s.Gradients {
-		next = gradient.Take(u.Positions...).Scale(-1)
+		next = descent.Take(u.Positions...).Scale(-1)
 	} else {
 		rate := make([]float64, len(u.Results)) // 1/(K_i η)
 		for i, solve := range u.Results {

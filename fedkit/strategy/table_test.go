@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,6 +28,7 @@ import (
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
+	"gonum.org/v1/gonum/floats"
 )
 
 // The local solver in the tables.
@@ -54,31 +56,9 @@ func TestEveryStrategy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
 			suite.FullParticipation, suite.NoClock = name == "FedAvg, Multi-Krum", name == "FedSplit, exact" || name == "FedSplit, sketched"
-			switch s := s.(type) { // the first clustering, and the first round after it
-			case *strategy.FedPRISM:
-				suite.Warmup = s.Every
-			case *strategy.OneShot:
-				suite.Warmup = 2
-			case *strategy.IFCA: // until the best set goes on
-				if s.Restarts > 1 {
-					suite.Warmup = s.Restarts*s.Trial + 1
-				}
-			case *strategy.LCFL:
-				suite.Warmup = s.Warmup + 1
-			case *strategy.CFL: // by then every cluster has one client
-				suite.Warmup = 10
-			case *strategy.FedAC:
-				if suite.Warmup = 2; !s.Fixed { // until every number of clusters has occurred
-					suite.Warmup = 100
-				}
-			case *strategy.FedEff:
-				if suite.Devices = slowAndFast; s.Schedule != nil || s.Initialize { // until every number of participants and of epochs has occurred
-					suite.Warmup = 40
-				}
-			case *strategy.AdaptiveClustering:
-				suite.Warmup = 3 // p falls from 3 to 2 and 1
-			case *strategy.FedClust, *strategy.FeSEM:
-				suite.Warmup = 8 // every client has a cluster
+			suite.Warmup = every.Warmup(s)
+			if _, ok := s.(*strategy.FedEff); ok {
+				suite.Devices = slowAndFast
 			}
 			expect.Outcome(t, "")(suite.Test(s))
 		})
@@ -263,47 +243,36 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	with := func(by fedkit.Aggregator) *strategy.FedAvg { return &strategy.FedAvg{Aggregator: by, Local: standard} }
 	for want, s := range map[string]fedkit.Strategy{
 		"FedAvg: invalid: Fraction = NaN: must be in (0, 1], or 0 for every client":                                       &strategy.FedAvg{Fraction: math.NaN()},
-		"FedAvg: invalid: Local.Batch = -2: must be at least 1, 0 for the default of 32, or fedkit.FullBatch":             &strategy.FedAvg{Local: fedkit.Local{Batch: -2, LR: 0.1}},
 		"FedAvg: invalid: Aggregator.F = 0: must be such that n ≥ 2f+3; a round has n = 2 clients":                        with(aggregate.Krum{}),
-		"FedAvg: invalid: Aggregator.F = 5: must be such that n ≥ 2f+3; a round has n = 2 clients":                        with(aggregate.MultiKrum{F: 5}),
 		"FedAvg: invalid: Aggregator.F = 1: must be such that n ≥ 2f+1; a round has n = 2 clients":                        with(aggregate.NearestMix{F: 1}),
-		"FedAvg: invalid: Aggregator.By.Share = -1: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":        with(aggregate.NearestMix{By: aggregate.TrimmedMean{Share: -1}}),
 		"FedAvg: invalid: Selector.Seconds = 3 times: must be 2, one per client":                                          &strategy.FedAvg{Selector: selection.Bandwidth{Seconds: make([]float64, 3)}},
 		"AdaptiveClustering: invalid: P = 3: must be at most 2, the number of clients":                                    &strategy.AdaptiveClustering{P: 3},
 		"AdaptiveClustering: invalid: Reuse = true: must be false if AsPublished is set: the published code trains again": &strategy.AdaptiveClustering{Reuse: true, AsPublished: true},
-		"OneShot: invalid: Clusterer.Height = -1: must be a number ≥ 0":                                                   &strategy.OneShot{Clusterer: cluster.Agglomerative{Height: -1}},
-		"CFL: invalid: GammaMax = 1: must be in [0, 1)":                                                                   &strategy.CFL{GammaMax: 1},
 		"FedClust: invalid: MultiStart = true: must be false if Once is set: all clients train one initial model":         &strategy.FedClust{MultiStart: true, Once: true, K: 2},
 		"FedClust: invalid: K = 0: must be at least 1 if MultiStart is set":                                               &strategy.FedClust{MultiStart: true},
-		"FedClust: invalid: Clusterer.Height = -1: must be a number ≥ 0":                                                  &strategy.FedClust{Clusterer: cluster.Agglomerative{Height: -1}},
 		`FedClust: option Layers: invalid: layer = "head": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedClust{
 			Layers: []string{"head"}},
-		"FedAsync: invalid: Concurrency = 3: must be at most 2, the number of clients":                &strategy.FedAsync{Concurrency: 3},
-		"FedAsync: invalid: Staleness.A = -1: must be a number > 0, or 0 for the default of 0.5":      &strategy.FedAsync{Staleness: strategy.Poly{A: -1}},
-		"FedBuff: invalid: K = 3: must be at most 2, which is Concurrency":                            &strategy.FedBuff{K: 3},
-		"FedBuff: invalid: K = 2: must be at most 1, which is Concurrency":                            &strategy.FedBuff{Concurrency: 1, K: 2},
-		"CCFL: invalid: M = 2: must be at most 1, which is Concurrency":                               &strategy.CCFL{Concurrency: 1, M: 2},
-		"CCFL: invalid: StepsMin = 5: must be at most 4, which is StepsMax":                           &strategy.CCFL{StepsMin: 5, StepsMax: 4},
-		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                     &strategy.FedPRISM{M: 4},
-		"FedPRISM: invalid: Clusterer.Starts = -1: must be at least 1, or 0 for the default of 10":    &strategy.FedPRISM{Clusterer: cluster.KMeans{Starts: -1}},
-		"FedCluster: invalid: len(Clusters) = 3: must be 2, one per client":                           &strategy.FedCluster{Clusters: []int{0, 1, 1}},
-		"FedCluster: invalid: Clusters = [0 -1]: must be in [0, 2)":                                   &strategy.FedCluster{Clusters: []int{0, -1}},
-		"FedCluster: invalid: Clusters = [0 2]: must be in [0, 2)":                                    &strategy.FedCluster{Clusters: []int{0, 2}},
-		"FedCluster: invalid: Clusters = [0 1]: must be nil if Clusterer is set: use one of them":     &strategy.FedCluster{Clusters: []int{0, 1}, Clusterer: cluster.KMeans{}},
-		"FedCluster: invalid: Clusterer = cluster.KMeans: must be nil for data without labels":        &strategy.FedCluster{Clusterer: cluster.KMeans{}},
-		"FedSC: invalid: Updates = false: must be true for data without labels":                       &strategy.FedSC{},
-		"FedAC: invalid: K = 3: must be at most 2, the number of clients":                             &strategy.FedAC{K: 3},
-		"FedAC: invalid: A = 0.5: must be less than B = 0.5":                                          &strategy.FedAC{A: 0.5},
-		"FedAC: invalid: Local.Prox = 0.3: must be 0: FedAC takes μ from Mu":                          &strategy.FedAC{Local: proximal},
-		"FedYogi: invalid: Server.Form = Form(7): must be server.Corrected or server.Reddi":           &strategy.FedYogi{Server: server.Yogi{Form: 7}},
-		"FedOpt: invalid: Server = nil: must be a server optimizer, such as server.Adam{}":            &strategy.FedOpt{},
-		"FedProx: invalid: Mu = +Inf: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero": &strategy.FedProx{Mu: math.Inf(1)},
-		"FedProx: invalid: Local.Prox = 0.3: must be 0: FedProx takes its μ from Mu":                  &strategy.FedProx{Local: proximal},
-		"FedProx: invalid: MuMin = 0.2: must be at most 0.1, which is MuMax":                          &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
-		"FedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                              &strategy.FedProx{MuMin: 2},
-		"SmartFedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                         &strategy.SmartFedProx{MuMin: 2},
-		"SmartFedProx: invalid: Selector.Then.HighRatio = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": &strategy.SmartFedProx{
-			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
+		"FedAsync: invalid: Concurrency = 3: must be at most 2, the number of clients":            &strategy.FedAsync{Concurrency: 3},
+		"FedBuff: invalid: K = 3: must be at most 2, which is Concurrency":                        &strategy.FedBuff{K: 3},
+		"FedBuff: invalid: K = 2: must be at most 1, which is Concurrency":                        &strategy.FedBuff{Concurrency: 1, K: 2},
+		"CCFL: invalid: M = 2: must be at most 1, which is Concurrency":                           &strategy.CCFL{Concurrency: 1, M: 2},
+		"CCFL: invalid: StepsMin = 5: must be at most 4, which is StepsMax":                       &strategy.CCFL{StepsMin: 5, StepsMax: 4},
+		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                 &strategy.FedPRISM{M: 4},
+		"FedCluster: invalid: len(Clusters) = 3: must be 2, one per client":                       &strategy.FedCluster{Clusters: []int{0, 1, 1}},
+		"FedCluster: invalid: Clusters = [0 -1]: must be in [0, 2)":                               &strategy.FedCluster{Clusters: []int{0, -1}},
+		"FedCluster: invalid: Clusters = [0 2]: must be in [0, 2)":                                &strategy.FedCluster{Clusters: []int{0, 2}},
+		"FedCluster: invalid: Clusters = [0 1]: must be nil if Clusterer is set: use one of them": &strategy.FedCluster{Clusters: []int{0, 1}, Clusterer: cluster.KMeans{}},
+		"FedCluster: invalid: Clusterer = cluster.KMeans: must be nil for data without labels":    &strategy.FedCluster{Clusterer: cluster.KMeans{}},
+		"FedSC: invalid: Updates = false: must be true for data without labels":                   &strategy.FedSC{},
+		"FedAC: invalid: K = 3: must be at most 2, the number of clients":                         &strategy.FedAC{K: 3},
+		"FedAC: invalid: A = 0.5: must be less than B = 0.5":                                      &strategy.FedAC{A: 0.5},
+		"FedAC: invalid: Local.Prox = 0.3: must be 0: FedAC takes μ from Mu":                      &strategy.FedAC{Local: proximal},
+		"FedYogi: invalid: Server.Form = Form(7): must be server.Corrected or server.Reddi":       &strategy.FedYogi{Server: server.Yogi{Form: 7}},
+		"FedOpt: invalid: Server = nil: must be a server optimizer, such as server.Adam{}":        &strategy.FedOpt{},
+		"FedProx: invalid: Local.Prox = 0.3: must be 0: FedProx takes its μ from Mu":              &strategy.FedProx{Local: proximal},
+		"FedProx: invalid: MuMin = 0.2: must be at most 0.1, which is MuMax":                      &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
+		"FedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                          &strategy.FedProx{MuMin: 2},
+		"SmartFedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                     &strategy.SmartFedProx{MuMin: 2},
 		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
 		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step":             &strategy.FedSplit{Local: proximal},
@@ -417,19 +386,6 @@ func TestEvalFraction(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 }
 
-func TestNamesOfServerStrategies(t *testing.T) {
-	fed := quadratic(t, 8, 8)
-	for want, s := range map[string]fedkit.Strategy{
-		"FedMiddleAvg": &strategy.FedMiddleAvg{}, "FedAvgM": &strategy.FedAvgM{}, "FedAdagrad": &strategy.FedAdagrad{},
-		"FedAdam": &strategy.FedAdam{}, "FedYogi": &strategy.FedYogi{Server: server.Yogi{LR: 0.02, Form: server.Reddi}}, "FedOpt": &strategy.FedOpt{Server: server.SGD{}},
-	} {
-		h := run(t, fed, s, fedkit.Options{Rounds: 1})
-		expect.That(t, h.Strategy == want && h.Name == want, "%T is called %q, %q; want %q", s, h.Strategy, h.Name, want)
-		expect.That(t, want != "FedYogi" || h.Config.String() == "strategy.FedYogi{Server: {Form: \"Reddi\", LR: 0.02}}",
-			"the configuration of FedYogi reads %q", h.Config)
-	}
-}
-
 // A strategy that does not average models would make running values that no data has: it is refused by field, before round 1.
 // Those that average keep variances positive.
 func TestRunningValues(t *testing.T) {
@@ -464,4 +420,112 @@ func TestRunningValues(t *testing.T) {
 			expect.That(t, variance[j] != 1 || w[j] > 0 && w[j] != 1, "%T: a running variance is %v after three rounds", s, w[j])
 		}
 	}
+}
+
+// weighted returns a copy of a strategy with a Weighting; nil without that option.
+func weighted(s fedkit.Strategy, by strategy.Weighting) fedkit.Strategy {
+	v := reflect.New(reflect.TypeOf(s).Elem())
+	v.Elem().Set(reflect.ValueOf(s).Elem())
+	f := v.Elem().FieldByName("Weighting")
+	if !f.IsValid() {
+		return nil
+	}
+	f.Set(reflect.ValueOf(&by).Elem())
+	return v.Interface().(fedkit.Strategy)
+}
+
+func bySize(s fedkit.ClientResult) float64 { return 3 * float64(s.Examples) }
+
+func alike(w float64) strategy.Weighting {
+	return strategy.WeightingFunc(func(fedkit.ClientResult) float64 { return w })
+}
+
+// Every strategy with a weighted mean has the option. Its default is the one that its comment names, and a custom weighting is as
+// good as a built-in one.
+func TestWeightings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
+	without := []string{
+		"FedMedian", // a median has no weights
+		"FedAsync",  // one result at a time
+		"FedSplit",  // weights are in the objectives, and x is the plain mean of z
+		"LocalOnly", // no mean
+	}
+	equally := []string{"SCAFFOLD", "CCFL", "FedBuff", "FedPRISM", "IFCA", "LCFL", "FeSEM", "FedAC", "AdaptiveClustering"} // by default
+	same, different := quadratic(t, even...), quadratic(t, uneven...)
+	moved := map[string]bool{}
+	for name, s := range all() {
+		kind, _, _ := strings.Cut(name, ",")
+		if weighted(s, nil) == nil {
+			expect.That(t, slices.Contains(without, kind), "%s has no Weighting", name)
+			continue
+		}
+		outcome := func(fed *fedkit.Federation, by strategy.Weighting) []byte {
+			s := weighted(s, by)
+			b := expect.Value(fedtest.Outcome(s, run(t, on(fed, s), s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 5})))(t)
+			return b
+		}
+		usual, equal, examples := outcome(different, nil), outcome(different, strategy.Equal{}), outcome(different, strategy.ByExamples{})
+		custom := outcome(different, strategy.WeightingFunc(bySize))
+		expect.That(t, bytes.Equal(custom, examples), "%s: a custom weighting by examples differs from ByExamples", name)
+		if slices.Contains(equally, kind) {
+			examples, equal = equal, examples
+		}
+		if moved[kind] = moved[kind] || !bytes.Equal(equal, examples); !bytes.Equal(usual, examples) {
+			t.Errorf("%s: the default is another than documented", name)
+		}
+		expect.That(t, bytes.Equal(outcome(same, strategy.Equal{}), outcome(same, strategy.ByExamples{})),
+			"%s: Equal and ByExamples differ on clients of one size", name)
+		_, err := fedkit.Run(context.Background(), on(same, s), weighted(s, alike(math.NaN())), fedkit.Options{Rounds: 3})
+		want := "invalid: Weighting of client "
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.Contains(err.Error(), want),
+			"%s: error %v, want one with %q", name, err, want)
+	}
+	for kind, m := range moved {
+		expect.That(t, m || kind == "FedOpt", "%s: weights change nothing", kind) // there with a median
+	}
+}
+
+func TestWeightsThatAreRefused(t *testing.T) {
+	for want, w := range map[string]float64{
+		"Weighting of client 0 = -1: must be a finite number ≥ 0":   -1,
+		"Weighting of client 0 = +Inf: must be a finite number ≥ 0": math.Inf(1),
+		"sum of Weighting = 0: must be a finite number > 0":         0,
+		"sum of Weighting = +Inf: must be a finite number > 0":      math.MaxFloat64,
+	} {
+		_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAvg{Local: standard, Weighting: alike(w)}, fedkit.Options{Rounds: 1})
+		expect.That(t, errors.Is(err, fedkit.ErrInvalid) && strings.HasSuffix(err.Error(), "invalid: "+want), "error %v, want %s", err, want)
+	}
+	first := strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return float64(1 - min(1, s.Client)) })
+	_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAC{K: 3, Fixed: true, Local: standard, Weighting: first}, fedkit.Options{Rounds: 1})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "invalid: sum of Weighting in cluster "), "error %v", err)
+	s := &strategy.AdaptiveClustering{AsPublished: true, Weighting: strategy.Equal{}}
+	if err := fedkit.Check(s, quadratic(t, even...), 6); err == nil || !strings.Contains(err.Error(), "Weighting = strategy.Equal: must be nil if AsPublished is set") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// SCAFFOLD's c stays the weighted mean of all c_i, whoever takes part.
+func TestWeightedControlVariates(t *testing.T) {
+	s := &strategy.SCAFFOLD{Fraction: 0.5, Weighting: strategy.ByExamples{}, Local: standard}
+	run(t, quadratic(t, uneven...), s, fedkit.Options{Rounds: 5})
+	mean := make([]float64, 5)
+	for i, ci := range host(t, s.State.Ci) {
+		floats.AddScaled(mean, float64(uneven[i])/140, ci)
+	}
+	c := host(t, s.State.C)[0]
+	expect.That(t, agree(c, mean), "c is %v, want %v", c, mean)
+}
+
+// An Aggregator gets the weights, those of a function too.
+func TestAggregatorsGetTheWeights(t *testing.T) {
+	p, got := []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
+	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return p[s.Client] }),
+		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
+	run(t, quadratic(t, uneven...), s, fedkit.Options{Rounds: 1, Seed: 5})
+	expect.That(t, slices.Equal(got, p), "weights %v, want %v", got, p)
+	other := &strategy.FedAvg{Local: standard, Weighting: s.Weighting}
+	run(t, quadratic(t, uneven...), other, fedkit.Options{Rounds: 1, Seed: 5})
+	sameRows(t, other.X, host(t, s.X), "x without an aggregator")
 }

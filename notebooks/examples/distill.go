@@ -45,3 +45,11 @@ func (o taught) Loss(b *fedkit.Batch) *Node {
 	b.Report(loss)
 	return Add(loss, MulScalar(divergence, o.weight*o.temperature*o.temperature))
 }
+
+// labeled refuses data without classes, and says why.
+func labeled(fed *fedkit.Federation, why string) error {
+	if fed != nil && !fed.Data.Labeled() {
+		return fedkit.Invalid("Classes", fed.Data.Classes, "at least 2, and one label per example: "+why)
+	}
+	return nil
+}

@@ -47,7 +47,7 @@ func TestEverythingIsListed(t *testing.T) {
 	exported, interfaces := load(t)
 	missing := func(name, is string) {
 		expect.That(t, slices.Contains(listed, name) || slices.Contains(listed, bare(name)),
-			"%s is %s: it is missing in every.Kinds", name, is)
+			"%s is %s: it is missing in every.Strategies, or in every.Kinds", name, is)
 	}
 	for name, o := range exported {
 		switch o := o.(type) {

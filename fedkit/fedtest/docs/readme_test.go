@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,10 +158,16 @@ func TestPrintedStudies(t *testing.T) {
 	expect.That(t, n >= 15, "found only %d", n)
 }
 
-// Each strategy is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
-// notebooks/examples are in a sentence, with their files.
+// Each strategy that a notebook uses is in a row with its file and such a notebook, and a row has nothing else. Others, and those of
+// notebooks/examples, are in a sentence, with their files.
 func TestGuideListsEveryStrategy(t *testing.T) {
-	listed := strategies(t, filesIn(read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), "notebooks/examples"))
+	text, all := read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), ""
+	for _, path := range notebooks(t) {
+		all += cells(t, path, "code")
+	}
+	listed := slices.DeleteFunc(strategies(t, append(filesIn(text, "notebooks/examples"), filesIn(text, "fedkit/strategy")...)), func(name string) bool {
+		return strings.HasPrefix(name, "strategy.") && uses(all, name)
+	})
 	for _, row := range rows(t, algorithms, "| algorithm | file | notebook |") {
 		columns := strings.Split(row, "|")
 		names, all := strategies(t, links(algorithms, columns[2])), ""
@@ -278,16 +283,4 @@ func TestLinksInNotebooksLeadSomewhere(t *testing.T) {
 		}
 	}
 	expect.That(t, n > 0, "no notebook has such a link: has their form changed?")
-}
-
-// The tests of all strategies cover every one of package strategy.
-func TestEveryStrategyIsTested(t *testing.T) {
-	tested := map[string]bool{}
-	for _, s := range every.Strategies() {
-		tested[reflect.TypeOf(s).Elem().String()] = true
-	}
-	for _, s := range every.Kinds[0].Parts {
-		expect.That(t, !strings.HasPrefix(every.Name(s), "strategy.") || tested[every.Name(s)],
-			"%s is missing in fedkit/fedtest/every", every.Name(s))
-	}
 }

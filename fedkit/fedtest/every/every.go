@@ -80,6 +80,8 @@ func Strategies() map[string]fedkit.Strategy {
 		"CFL, some":                 &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, First: 2, Fraction: 0.84, Local: l},
 		"LCFL":                      &strategy.LCFL{K: 2, Warmup: 2, Fraction: 0.5, Local: l},
 		"LCFL, any k":               &strategy.LCFL{Warmup: 1, Clusterer: cluster.KMeans{}, Local: l},
+		"FLHC":                      &strategy.FLHC{K: 2, Warmup: 1, Fraction: 0.5, Local: l},
+		"FLHC, number found":        &strategy.FLHC{Warmup: 1, Cosine: true, Clusterer: cluster.Agglomerative{Linkage: cluster.Average, Height: 0.5}, Local: l},
 		"FedPRISM":                  &strategy.FedPRISM{K: 2, Every: 2, Fraction: 0.5, Local: l, Center: true, Temperature: 0.2},
 		"FedCluster":                &strategy.FedCluster{K: 2, Fraction: 0.5, Local: l},
 		"FedCluster, chosen":        &strategy.FedCluster{K: 3, Selector: fedkit.SelectorFunc(Sorted), Fraction: 0.85, Local: l},
@@ -94,6 +96,40 @@ func Strategies() map[string]fedkit.Strategy {
 		"FedPRISM, covariance":      &strategy.FedPRISM{K: 2, M: 1, Every: 2, Fraction: 0.7, Local: l, Clusterer: cluster.Spectral{}, Updates: true},
 		"FedPRISM, average linkage": &strategy.FedPRISM{K: 3, Every: 2, Local: l, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}, Temperature: 0.1},
 	}
+}
+
+// Warmup is the rounds of a strategy after which all of its programs have run once: the first clustering, and the first round after it.
+func Warmup(s fedkit.Strategy) int {
+	switch s := s.(type) {
+	case *strategy.FedPRISM:
+		return s.Every
+	case *strategy.OneShot:
+		return 2
+	case *strategy.IFCA: // until the best set goes on
+		if s.Restarts > 1 {
+			return s.Restarts*s.Trial + 1
+		}
+	case *strategy.LCFL:
+		return s.Warmup + 1
+	case *strategy.FLHC:
+		return s.Warmup + 2
+	case *strategy.CFL: // by then every cluster has one client
+		return 10
+	case *strategy.FedAC:
+		if !s.Fixed { // until every number of clusters has occurred
+			return 100
+		}
+		return 2
+	case *strategy.FedEff:
+		if s.Schedule != nil || s.Initialize { // until every number of participants and of epochs has occurred
+			return 40
+		}
+	case *strategy.AdaptiveClustering:
+		return 3 // p falls from 3 to 2 and 1
+	case *strategy.FedClust, *strategy.FeSEM:
+		return 8 // every client has a cluster
+	}
+	return 0
 }
 
 // Sorted selects the first n clients.

@@ -1,9 +1,11 @@
 package every
 
 import (
+	"maps"
 	"path"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 
 	"fedkit.example/datasets"
@@ -27,16 +29,12 @@ type Kind struct {
 	Parts []any        // the zero value of each that is shipped, or the function that makes it
 }
 
-// Kinds has every part that is shipped, strategies first. A test compares it with what the packages export.
+// Kinds has every part that is shipped, strategies first: those of Strategies, and the examples. A test compares it with what the packages
+// export.
 var Kinds = []Kind{
-	{reflect.TypeFor[fedkit.Strategy](), []any{
-		&strategy.FedAvg{}, &strategy.FedSGD{}, &strategy.FedMiddleAvg{}, &strategy.FedOpt{}, &strategy.FedAvgM{}, &strategy.FedAdagrad{},
-		&strategy.FedAdam{}, &strategy.FedYogi{}, &strategy.FedMedian{}, &strategy.FedProx{}, &strategy.SCAFFOLD{}, &strategy.SmartFedProx{},
-		&strategy.CCFL{}, &strategy.FedAsync{}, &strategy.FedBuff{}, &strategy.FedEff{}, &strategy.FedSplit{}, &strategy.FedRep{}, &strategy.LocalOnly{},
-		&strategy.FedPRISM{}, &strategy.FedClust{}, &strategy.IFCA{}, &strategy.OneShot{}, &strategy.FedCluster{}, &strategy.FedSC{},
-		&strategy.FedAC{}, &strategy.AdaptiveClustering{}, &strategy.CFL{}, &strategy.LCFL{}, &strategy.FeSEM{},
+	{reflect.TypeFor[fedkit.Strategy](), append(kindsOf(Strategies()),
 		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.DPSGD{}, &examples.DPFedAvg{}, &examples.Fed3R{}, &examples.FedCOF{}, &examples.FedDF{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedLAMA{}, &examples.FedLC{},
-		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HetLoRA{}, &examples.HierFAVG{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{}}},
+		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HetLoRA{}, &examples.HierFAVG{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{})},
 	{reflect.TypeFor[fedkit.Aggregator](), []any{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
 		aggregate.GeometricMedian{}, aggregate.NearestMix{}}},
@@ -71,6 +69,18 @@ var Kinds = []Kind{
 	{reflect.TypeFor[fedkit.Model](), []any{
 		model.LinearRegression, model.LogisticRegression, model.MLP, model.BatchNormMLP, model.LeNet, model.CNN, model.EMNISTCNN, model.ResNet8, model.ResNet18, model.GRU, model.LSTM, model.Transformer{},
 		examples.Twin, examples.LoRA, examples.FFALoRA, model.UniformInit, model.Freeze}},
+}
+
+// kindsOf returns the zero value of each type of strategy.
+func kindsOf(strategies map[string]fedkit.Strategy) (zeros []any) {
+	known := map[reflect.Type]bool{}
+	for _, name := range slices.Sorted(maps.Keys(strategies)) {
+		if t := reflect.TypeOf(strategies[name]).Elem(); !known[t] {
+			known[t] = true
+			zeros = append(zeros, reflect.New(t).Interface())
+		}
+	}
+	return zeros
 }
 
 // Name is the name of a part with its package: "strategy.FedAvg", "model.MLP".
