@@ -46,7 +46,7 @@ func TestOneColorForAMethod(t *testing.T) {
 		{Series: []Series{line("Ward", "", ""), line("k-means", "", "")}},
 	}.prepare()
 	expect.OK(t, err)
-	own, global, ward, k := s.style("k-means, own").color, s.style("k-means, global").color, s.style("Ward").color, s.style("k-means").color
+	own, global, ward, k := s.style["k-means, own"].color, s.style["k-means, global"].color, s.style["Ward"].color, s.style["k-means"].color
 	if own != base[1] || k != own || ward != base[2] || global == own {
 		t.Errorf("k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
 	}

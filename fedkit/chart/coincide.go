@@ -19,7 +19,7 @@ func (s *sheet) setApart() {
 		for _, same := range p.coinciding() {
 			for k, name := range same {
 				hidden := round(float64(period*k)/float64(len(same)), 3)
-				if st := s.style(name); k > 0 && st.dash == nil {
+				if st := s.style[name]; k > 0 && st.dash == nil {
 					st.dash = []float64{period - hidden, hidden}
 				}
 			}

@@ -65,7 +65,7 @@ func TestCoincidingLines(t *testing.T) {
 	g := &Figure{Series: []Series{line("B", one), line("A", other), {Name: "E", X: x[:2], Y: one[:2]}}}
 	s := expect.Value(Row{f, g}.prepare())(t)
 	for name, want := range map[string][]float64{"A": nil, "B": nil, "C": {16, 8}, "D": {8, 16}, "E": nil, "thin": nil} {
-		if got := s.style(name).dash; !slices.Equal(got, want) {
+		if got := s.style[name].dash; !slices.Equal(got, want) {
 			t.Errorf("%s has the dashes %v, want %v", name, got, want)
 		}
 	}

@@ -21,9 +21,6 @@ var css string
 // has the style of the first figure that it shows.
 var embedStyle = strings.ReplaceAll(css, "\n", "")
 
-// InNotebook reports whether charts are drawn in a notebook, because GoNB runs the program.
-func InNotebook() bool { return display.InNotebook() }
-
 // Display is one output that is drawn again and again in its place, for what changes while a program runs. The zero
 // value is ready to use.
 type Display struct {
@@ -40,7 +37,7 @@ func (d *Display) Show(r Row, final bool) error {
 			s.panels[0].ends = nil // the legend stays while lines move
 		}
 		switch {
-		case InNotebook():
+		case display.InNotebook():
 			return d.output.Send(object{mimeVegaLite: s.vegaLite(), "text/plain": s.text()},
 				object{mimeVegaLite: object{"embed_options": object{"defaultStyle": embedStyle}}}, final)
 		case final:

@@ -18,7 +18,7 @@ const pickEnd = "picked"
 
 // end is the name of a line where it ends, in place of the legend.
 type end struct {
-	style
+	*style
 	x, y float64
 }
 
@@ -59,10 +59,7 @@ func (s *sheet) nameEnds() {
 
 // spread moves names apart that overlap, and reports whether all stay near to their lines and to the figure.
 func spread(ends []end, height float64) bool {
-	from := make([]float64, len(ends))
-	for i, e := range ends {
-		from[i] = e.y
-	}
+	from := each(ends, func(e end) float64 { return e.y })
 	for range 50 {
 		for i := 1; i < len(ends); i++ {
 			if d := (nameStep - (ends[i].y - ends[i-1].y)) / 2; d > 0 {
@@ -96,17 +93,12 @@ func (p *panel) endRoom() (room float64) {
 
 // endNames is the layer of the names. A click on one picks its line out.
 func (s *sheet) endNames(p *panel) object {
-	rows := make([]any, len(p.ends))
-	for i, e := range p.ends {
-		rows[i] = object{"s": e.name, "x": round5(e.x), "y": round5(e.y)}
-	}
 	opacity := unlessOthers(pickEnd, 1)
 	opacity["value"] = 0.35 // as in a legend
 	return object{
-		"data":   object{"values": rows},
-		"params": []any{picking(pickEnd, nil)},
-		"mark":   object{"type": "text", "align": "left", "baseline": "middle", "dx": float64(endGap), "fontSize": 11.0, "cursor": "pointer"},
-		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "color": s.color(), "opacity": opacity,
-			"text": object{"field": "s", "type": "nominal"}},
+		"data":     object{"values": each(p.ends, func(e end) any { return object{"s": e.name, "x": round5(e.x), "y": round5(e.y)} })},
+		"params":   []any{picking(pickEnd)},
+		"mark":     object{"type": "text", "align": "left", "baseline": "middle", "dx": float64(endGap), "fontSize": 11.0, "cursor": "pointer"},
+		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "color": s.color(), "opacity": opacity, "text": nominal("s")},
 	}
 }

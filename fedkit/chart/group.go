@@ -17,26 +17,24 @@ func (r Row) Grouped(groups ...Group) Row {
 	if len(r) == 0 || slices.Contains(r, nil) || len(r[0].Y.Names) == 0 {
 		return r
 	}
-	was := r[0].Y.Names // from below
-	var now []string    // from the top
-	to := make([]float64, len(was))
-	take := func(in func(name string) bool) {
-		for i := range slices.Backward(was) {
-			if in(was[i]) {
-				to[i], now = float64(len(now)), append(now, was[i])
+	was, to := r[0].Y.Names, make([]float64, len(r[0].Y.Names)) // from below
+	var now []string                                            // from the top
+	take := func(in func(name string) bool, heading ...string) {
+		if slices.ContainsFunc(was, in) {
+			now = append(now, heading...)
+		}
+		for i, name := range slices.Backward(was) {
+			if in(name) {
+				to[i], now = float64(len(now)), append(now, name)
 			}
 		}
 	}
-	grouped := func(name string) bool {
-		return slices.ContainsFunc(groups, func(g Group) bool { return slices.Contains(g.Rows, name) })
-	}
+	var grouped []string
 	for _, g := range groups {
-		if slices.ContainsFunc(was, func(name string) bool { return slices.Contains(g.Rows, name) }) {
-			now = append(now, g.Name)
-			take(func(name string) bool { return slices.Contains(g.Rows, name) })
-		}
+		take(func(name string) bool { return slices.Contains(g.Rows, name) }, g.Name)
+		grouped = append(grouped, g.Rows...)
 	}
-	take(func(name string) bool { return !grouped(name) })
+	take(func(name string) bool { return !slices.Contains(grouped, name) })
 	slices.Reverse(now)
 	for i := range to {
 		to[i] = float64(len(now)-1) - to[i]

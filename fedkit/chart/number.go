@@ -33,6 +33,15 @@ func Thin[T any](a []T, n int) []T {
 	return b
 }
 
+// each returns f of every element.
+func each[A, B any](all []A, f func(A) B) []B {
+	of := make([]B, len(all))
+	for i, a := range all {
+		of[i] = f(a)
+	}
+	return of
+}
+
 // indices returns 0, 1, …, n−1.
 func indices(n int) []int {
 	a := make([]int, n)

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -53,6 +54,12 @@ func (s Series) clean(x, y Axis, points int) series {
 	if s.Thin {
 		points /= 2
 	}
+	if s.Mark != Images {
+		s.Images = nil
+	}
+	if s.Mark != Cells {
+		s.Text = nil
+	}
 	c := series{Series: s.at(s.thin(keep, points)), all: len(keep)}
 	if s.Mark == Line || s.Mark == Dots && s.Size == nil {
 		c.lost = n - len(keep)
@@ -65,12 +72,6 @@ func (s Series) clean(x, y Axis, points int) series {
 		case s.Mark == Dots:
 			c.Opacity = 0.75
 		}
-	}
-	if s.Mark != Images {
-		c.Images = nil
-	}
-	if s.Mark != Cells {
-		c.Text = nil
 	}
 	c.cols = c.columns()
 	for _, col := range c.cols {
@@ -112,18 +113,9 @@ func (s Series) thin(points []int, n int) []int {
 func outermost(cols []column, points []int) []int {
 	kept := []int{points[0], points[len(points)-1]}
 	for _, c := range cols {
-		least, most := -1, -1
-		for _, i := range points {
-			v := (*c.data)[i]
-			if finite(v) && (least < 0 || v < (*c.data)[least]) {
-				least = i
-			}
-			if finite(v) && (most < 0 || v > (*c.data)[most]) {
-				most = i
-			}
-		}
-		if least >= 0 {
-			kept = append(kept, least, most)
+		by := func(i, j int) int { return cmp.Compare((*c.data)[i], (*c.data)[j]) }
+		if some := slices.DeleteFunc(slices.Clone(points), func(i int) bool { return !finite((*c.data)[i]) }); len(some) > 0 {
+			kept = append(kept, slices.MinFunc(some, by), slices.MaxFunc(some, by))
 		}
 	}
 	slices.Sort(kept)
@@ -193,7 +185,7 @@ const everyPoint = math.MaxInt32
 func (r Row) budget() int {
 	var points, width, share []int
 	for _, f := range r {
-		for i := 0; f != nil && i < len(f.Series); i++ {
+		for i := range f.Series {
 			s, part := &f.Series[i], 1
 			if s.Thin {
 				part = 2

@@ -18,9 +18,6 @@ type bar struct {
 
 // shaded returns the row with a place on a color bar for each cell that has a value. The figures stay as they are.
 func (r Row) shaded() (all Row, bars []*bar) {
-	if slices.Contains(r, nil) {
-		return r, nil
-	}
 	var valued []*Series
 	for _, f := range r {
 		own := *f
@@ -83,13 +80,8 @@ func (b *bar) color(place float64) color.NRGBA {
 	if v < 0 {
 		c = below
 	}
-	return faded(c, min(1, math.Abs(v)/max(-b.lo, b.hi)))
-}
-
-// onWhite is the color on a page.
-func (b *bar) onWhite(place float64) color.NRGBA {
-	c := b.color(place)
-	return mix(white, c, float64(c.A)/255)
+	c.A = uint8(255*min(1, math.Abs(v)/max(-b.lo, b.hi)) + 0.5)
+	return c
 }
 
 // fill gives cells the colors of their places, and the figure a color bar.
@@ -99,14 +91,11 @@ func (s *sheet) fill(b *bar) object {
 		zero := shades * b.norm(0)
 		stops = []float64{0, round5(zero - 0.01), round5(zero + 0.01), shades}
 	}
-	colors, labels, ticks := make([]any, len(stops)), make([]string, len(b.ticks)), make([]float64, len(b.ticks))
-	for i, at := range stops {
+	colors := each(stops, func(at float64) any {
 		c := b.color(at)
-		colors[i] = fmt.Sprintf("rgba(%d, %d, %d, %.3g)", c.R, c.G, c.B, float64(c.A)/255)
-	}
-	for i, t := range b.ticks {
-		labels[i], ticks[i] = b.label(t), round5(shades*b.norm(t))
-	}
+		return fmt.Sprintf("rgba(%d, %d, %d, %.3g)", c.R, c.G, c.B, float64(c.A)/255)
+	})
+	ticks := each(b.ticks, func(t float64) float64 { return round5(shades * b.norm(t)) })
 	orient := "top"
 	if len(s.panels) > 1 {
 		orient = "bottom"
@@ -115,6 +104,6 @@ func (s *sheet) fill(b *bar) object {
 		"scale": object{"domain": list(stops), "range": colors, "interpolate": "rgb"},
 		"legend": object{
 			"orient": orient, "direction": "horizontal", "gradientLength": 200.0, "gradientThickness": 10.0,
-			"values": list(ticks), "labelExpr": fmt.Sprintf("%s[indexof(%s, datum.value)]", expression(labels), numerals(ticks)),
+			"values": list(ticks), "labelExpr": fmt.Sprintf("%s[indexof(%s, datum.value)]", expression(each(b.ticks, b.label)), numerals(ticks)),
 		}}
 }
