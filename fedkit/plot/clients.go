@@ -37,7 +37,7 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
 		for _, p := range pools {
-			lo, hi = min(lo, p.clients[0].of), max(hi, p.clients[len(p.clients)-1].of)
+			lo, hi = min(lo, p.quantile(0)), max(hi, p.quantile(1))
 		}
 		half := max(0.0005, 0.006*(hi-lo)) / 2 // of the width of a median
 		for i, p := range pools {
@@ -48,9 +48,9 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 			if p.lost > 0 {
 				note(f, "left out: %s of %s without a finite %s on %s rows", plural(p.lost, "client"), p.name, q.Name, rows)
 			}
-			f.Y.Names = append([]string{p.name}, f.Y.Names...)
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
 		}
+		f.Y.Names = backward(each(pools, func(p *pool) string { return p.name }))
 		return nil
 	})
 }
@@ -79,16 +79,16 @@ func pools(h []*fedkit.History) (q compare.Quantity, pools []*pool, gs []*compar
 	for _, g := range gs {
 		p := &pool{name: g.Name}
 		for i, r := range g.Runs {
-			scores := lastScores(r.History)
-			if scores == nil {
-				return q, nil, nil, unscored(r, g.Name)
+			scores, err := lastScores(r, g.Name)
+			if err != nil {
+				return q, nil, nil, err
 			}
 			for c, s := range scores {
+				id := fmt.Sprint(c)
+				if len(g.Runs) > 1 {
+					id = fmt.Sprintf("%d, run %d", c, i+1)
+				}
 				if a := history.Main(q.Name).Of(&s); s.Examples > 0 && finite(a) {
-					id := fmt.Sprint(c)
-					if len(g.Runs) > 1 {
-						id = fmt.Sprintf("%d, run %d", c, i+1)
-					}
 					p.clients = append(p.clients, client{id, a})
 				} else {
 					p.lost++
@@ -104,22 +104,17 @@ func pools(h []*fedkit.History) (q compare.Quantity, pools []*pool, gs []*compar
 	return q, pools, gs, nil
 }
 
-// lastScores returns the clients' scores at the last round that has any.
-func lastScores(h *fedkit.History) []fedkit.Score {
-	for _, r := range slices.Backward(h.Rounds) {
+// lastScores returns the clients' scores at the last round that has any, or why there is none.
+func lastScores(r *compare.Run, name string) ([]fedkit.Score, error) {
+	for _, r := range slices.Backward(r.History.Rounds) {
 		if slices.ContainsFunc(r.Scores, func(s fedkit.Score) bool { return s.Examples > 0 }) {
-			return r.Scores
+			return r.Scores, nil
 		}
 	}
-	return nil
-}
-
-// unscored says why a run has no scores of single clients.
-func unscored(r *compare.Run, name string) error {
 	if len(r.Own) > 0 {
-		return fmt.Errorf("history %q is without the scores of single clients: they were not kept, or not loaded", name)
+		return nil, fmt.Errorf("history %q is without the scores of single clients: they were not kept, or not loaded", name)
 	}
-	return fmt.Errorf("history %q has no round in which clients were evaluated", name)
+	return nil, fmt.Errorf("history %q has no round in which clients were evaluated", name)
 }
 
 // strip jitters the clients' dots so that they do not hide each other: the more clients have nearly the same accuracy, the

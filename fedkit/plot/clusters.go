@@ -2,9 +2,9 @@ package plot
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -40,7 +40,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		if err := checkGroups(clients, nil, truth); err != nil {
 			return err
 		}
-		shown := byGroup(min(clients, maxClients), truth)
+		shown := sorted(min(clients, maxClients), func(i int) int { return of(truth, i) })
 		all, most := len(rounds), maxStays
 		if len(truth) > 0 {
 			most = maxNamed
@@ -58,7 +58,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
 		f.Width, f.Height = 560, min(640, max(200, 14*len(shown)))
 		if len(truth) > 0 || folded != nil {
-			f.Y.Names = each(shown, func(c int) string { return fmt.Sprint(c) })
+			f.Y.Names = each(shown, strconv.Itoa)
 		}
 		f.Series = clusterSeries(spans, f.Y.Names, begin)
 		if len(truth) > 0 {
@@ -96,7 +96,7 @@ type assignment struct {
 // assigned returns the rounds that have an assignment. A cluster has the name of its predecessor.
 func assigned(h *fedkit.History) ([]assignment, error) {
 	if h == nil {
-		return nil, errors.New("the history is nil: did its run fail?")
+		return nil, errNil
 	}
 	var rounds []assignment
 	var before []int // the last cluster of each client
@@ -109,7 +109,13 @@ func assigned(h *fedkit.History) ([]assignment, error) {
 			labels = cluster.Follow(labels, before)
 		}
 		rounds = append(rounds, assignment{r.Round, labels})
-		before = lastKnown(labels, before)
+		known := slices.Clone(labels)
+		for i, l := range known {
+			if l < 0 {
+				known[i] = of(before, i)
+			}
+		}
+		before = known
 	}
 	if rounds == nil {
 		return nil, fmt.Errorf("history %q has no assignment (Record.Clusters): %q does not cluster its clients", h.Name, h.Strategy)
@@ -157,27 +163,6 @@ func roundsFrom(from, to int) string {
 	return fmt.Sprintf("%d–%d", from, to-1)
 }
 
-// lastKnown returns the labels, and for clients without one the one they had.
-func lastKnown(labels, before []int) []int {
-	all := slices.Clone(labels)
-	for i := range all {
-		if all[i] < 0 {
-			all[i] = of(before, i)
-		}
-	}
-	return all
-}
-
-// byGroup returns the first n clients sorted by true group, if that is known.
-func byGroup(n int, truth []int) []int {
-	clients := make([]int, n)
-	for i := range clients {
-		clients[i] = i
-	}
-	slices.SortStableFunc(clients, func(i, j int) int { return cmp.Compare(of(truth, i), of(truth, j)) })
-	return clients
-}
-
 // stay is the time in one cluster of the client at a place: from the round from on, until before the round to.
 type stay struct {
 	place, cluster int
@@ -211,7 +196,6 @@ func stays(rounds []assignment, clients []int) []stay {
 // clusterSeries makes one series per cluster, in their order. Names of the clients, by place, and the
 // beginnings of columns are for tooltips.
 func clusterSeries(spans []stay, names []string, begin []int) (all []chart.Series) {
-	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(a, b stay) int { return a.cluster - b.cluster })
 	for i, s := range spans {
 		if i == 0 || s.cluster != spans[i-1].cluster {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -52,7 +53,13 @@ func (s Schedule) Gantt(h *fedkit.History) *chart.Figure {
 		if first > 0 {
 			before = float64(h.Rounds[first-1].Clock)
 		}
-		most := sort.Search(len(rounds)-1, func(n int) bool { return s.shift(all, before, rounds[:n+2]).bars() > maxParts })
+		most := sort.Search(len(rounds)-1, func(n int) bool {
+			bars := 0
+			for _, p := range s.shift(all, before, rounds[:n+2]).work {
+				bars += len(p.at) - 1
+			}
+			return bars > maxParts
+		})
 		shown := rounds[:most+1]
 		w := s.shift(all, before, shown)
 		if len(w.work) == 0 {
@@ -143,14 +150,6 @@ func busiest(work []piece) (clients []int) {
 	return clients
 }
 
-// bars returns how many bars the work has.
-func (w shift) bars() (n int) {
-	for _, p := range w.work {
-		n += len(p.at) - 1
-	}
-	return n
-}
-
 // draw draws the work, and the ends of rounds.
 func (w shift) draw(f *chart.Figure, rounds []fedkit.Record) {
 	unit, by := timeUnit(w.to - w.from)
@@ -158,9 +157,7 @@ func (w shift) draw(f *chart.Figure, rounds []fedkit.Record) {
 	if w.from > 0 {
 		f.X.Title = fmt.Sprintf("simulated time since the end of round %d (%s)", rounds[0].Round-1, unit)
 	}
-	for _, c := range slices.Backward(w.clients) {
-		f.Y.Names = append(f.Y.Names, fmt.Sprint(c))
-	}
+	f.Y.Names = each(backward(w.clients), strconv.Itoa)
 	x := func(t float64) float64 { return (min(max(t, w.from), w.to) - w.from) / by }
 	series := []chart.Series{ // piece.draw knows their order
 		{Name: "download", Mark: chart.Cells, Shade: 0.15}, {Name: "training", Mark: chart.Cells, Shade: 0.7}, {Name: "upload", Mark: chart.Cells, Shade: 0.4},
@@ -180,5 +177,57 @@ func (w shift) draw(f *chart.Figure, rounds []fedkit.Record) {
 			ends.Cell(at, at, -0.5, float64(len(w.clients))-0.5, fmt.Sprintf("%d ends at %s", r.Round, table.Seconds(float64(r.Clock))))
 		}
 		f.Series = append(f.Series, ends)
+	}
+}
+
+// piece is a piece of work: when it began, and when each part of it ended, in s of the clock: download, training and upload, or
+// one part if there is no result.
+type piece struct {
+	client, round int
+	at            []float64
+	lost          bool // the client dropped out in the end
+}
+
+func (p *piece) begin() float64 { return p.at[0] }
+func (p *piece) end() float64   { return p.at[len(p.at)-1] }
+
+// pieces returns all work of a history.
+func pieces(h *fedkit.History) (all []piece) {
+	add := func(client, round int, lost bool, times ...fedkit.Float) {
+		at := each(times, func(t fedkit.Float) float64 { return float64(t) })
+		if slices.IsSorted(at) && finite(at[0]) && finite(at[len(at)-1]) {
+			all = append(all, piece{client, round, at, lost})
+		}
+	}
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		for _, s := range r.Results {
+			if s.Skipped {
+				add(s.Client, r.Round, false, s.Begin, s.Arrived)
+			} else {
+				add(s.Client, r.Round, false, s.Begin, s.Received, s.Finished, s.Arrived)
+			}
+		}
+		for _, m := range r.Absences { // the server ends what is late
+			add(m.Client, r.Round, m.DroppedOut && m.End <= r.Clock, m.Begin, max(m.Begin, min(m.End, r.Clock)))
+		}
+	}
+	return all
+}
+
+// draw adds the piece to the series of its parts, of what has no result, and of those who dropped out. X places a time.
+func (p *piece) draw(s []chart.Series, row float64, x func(t float64) float64) {
+	for i, end := range p.at[1:] {
+		part := &s[i]
+		if len(p.at) == 2 {
+			part = &s[3]
+		}
+		if left, right := x(p.at[i]), x(end); left < right {
+			part.Cell(left, right, row-0.4, row+0.4, fmt.Sprintf("%d: %s", p.round, table.Seconds(end-p.at[i])))
+		}
+	}
+	if p.lost {
+		dot := &s[4]
+		dot.X, dot.Y, dot.Tip = append(dot.X, x(p.end())), append(dot.Y, row), append(dot.Tip, fmt.Sprint(p.round))
 	}
 }

@@ -136,14 +136,8 @@ func (v *view) average(name string, runs []*compare.Run, b compare.Basis) curve 
 			one.Mark = chart.Dots
 		}
 	}
-	if len(runs) == 1 {
-		c.x, c.mean, c.least = c.single[0].X, c.single[0].Y, 1
-		c.single = nil
-		return c
-	}
-	values := make([]float64, 0, len(runs))
 	for _, x := range c.single[0].X {
-		values = values[:0]
+		var values []float64
 		for _, one := range c.single {
 			if i, there := slices.BinarySearch(one.X, x); there {
 				values = append(values, one.Y[i])

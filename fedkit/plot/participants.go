@@ -41,8 +41,9 @@ func Participants(h ...*fedkit.History) *chart.Figure {
 			for c, n := range times[i][:min(len(times[i]), maxClients)] {
 				s.Cell(float64(c)-0.4, float64(c)+0.4, row-0.45, row-0.45+0.88*n/most+0.012, fmt.Sprintf("%.3g of %.3g rounds", n, rounds[i]))
 			}
-			f.Y.Names, f.Series = append([]string{g.Name}, f.Y.Names...), append(f.Series, s)
+			f.Series = append(f.Series, s)
 		}
+		f.Y.Names = backward(each(gs, func(g *compare.Group) string { return g.Name }))
 		return nil
 	})
 }

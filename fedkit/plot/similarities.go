@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -150,9 +151,7 @@ func least(cosines []float64) float64 {
 // nameAxes names the rows by client, and the columns by cluster, in the middle of each, or by client too.
 func nameAxes(f *chart.Figure, order, labels []int) {
 	f.X.Title, f.Y.Title = "client", "client"
-	for _, i := range order {
-		f.X.Names, f.Y.Names = append(f.X.Names, fmt.Sprint(i)), append([]string{fmt.Sprint(i)}, f.Y.Names...)
-	}
+	f.X.Names, f.Y.Names = each(order, strconv.Itoa), each(backward(order), strconv.Itoa)
 	if len(labels) == 0 {
 		return
 	}

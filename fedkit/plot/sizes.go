@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -43,12 +42,7 @@ func Sizes(fed *fedkit.Federation) *chart.Figure {
 func sizeBars(f *chart.Figure, fed *fedkit.Federation, sizes []int) {
 	f.X, f.Y = chart.Axis{Title: "clients, the largest first", Whole: true}, chart.Axis{Title: "training rows", Whole: true}
 	f.Point, f.Width = "client", min(900, max(360, 22*len(sizes)))
-	order := make([]int, len(sizes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(sizes[j], sizes[i]) })
-	for rank, i := range order {
+	for rank, i := range sorted(len(sizes), func(i int) int { return -sizes[i] }) {
 		s := trueGroup(f, fed.Clients[i].Group, chart.Cells)
 		s.Cell(float64(rank)+0.58, float64(rank)+1.42, 0, float64(sizes[i]), fmt.Sprintf("%d: %d rows", i, sizes[i]))
 	}
