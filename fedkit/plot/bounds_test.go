@@ -80,46 +80,42 @@ func TestBandsEndWhereScoresDo(t *testing.T) {
 	}
 }
 
-// Whatever a figure leaves out, its note says so; what cannot be drawn at all is an error.
+// Whatever a figure leaves out, its note says so.
 func TestNothingIsLeftOutInSilence(t *testing.T) {
 	inf := math.Inf(1)
-	clocked := timed(historyOf("A", 0.1, 0.2, 0.3), 5, 9, nan)
+	clocked, stopped := timed(historyOf("A", 0.1, 0.2, 0.3), 5, 9, nan), historyOf("A", 0.1, 0.2)
+	stopped.Stopped = true
 	wide := []*fedkit.History{} // means span powers of ten, and the interval of the first round reaches below 0
 	for seed, first := range []float64{1, 1, 1, 1, 5e4} {
 		wide = append(wide, noted(uint64(seed), "norm", first, 1))
 	}
 	for name, c := range map[string]struct {
 		f    *chart.Figure
-		note string // its end, or the error's
+		note string // its end
 	}{
-		"one seed":         {Accuracy(historyOf("A", 0.1, 0.2)), ""},
-		"not finite":       {Accuracy(historyOf("A", 0.1, inf, inf), historyOf("B", 0.1, 0.2, 0.3)), "left out: 2 values not finite (A)"},
-		"a run diverges":   {Accuracy(historyOf("A", 0.1, 0.2), seeded(1, historyOf("A", 0.3, inf))), "means over rounds that all runs have: A 1 of 2; left out: 1 value not finite (A)"},
-		"not evaluated":    {Accuracy(historyOf("A", nan, 0.2, nan, 0.3), historyOf("B", 0.1, 0.2)), "values in 2 of 4 rounds (A)"},
-		"other rounds":     {Accuracy(historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1))), "means over rounds that all runs have: A 1 of 3; A: the runs have 1 to 3 rounds"},
-		"without a cost":   {Against(compare.Simulated, compare.Accuracy, clocked), "left out: 1 of 3 points, not finite"},
-		"a band below 0":   {Over(compare.Note("norm"), wide...), "band: 95 % confidence interval"},
-		"many":             {Over(compare.Loss, historyOf("A", inf, 1), historyOf("B", inf, 1), historyOf("C", inf, 1), historyOf("D", inf, 1), historyOf("E", inf, 1)), "left out: 5 values not finite (A, B, C and 2 more)"},
-		"clients":          {ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.2, nan, 0.4}, []int{1, 1, 0})), "left out: 2 clients of A without a finite accuracy on test rows"},
-		"no rounds":        {Accuracy(&fedkit.History{Name: "A"}), `history "A" has no evaluated round among its 0`},
-		"nothing finite":   {Accuracy(historyOf("A", inf), historyOf("B", 1)), `"A" has no round with a finite accuracy in all of its runs (1)`},
-		"without a number": {Over(compare.Metric("F1"), historyOf("A", 0.1)), `history "A" has no metric "F1": it has none`},
+		"one seed":       {Accuracy(historyOf("A", 0.1, 0.2)), ""},
+		"not finite":     {Accuracy(historyOf("A", 0.1, inf, inf), historyOf("B", 0.1, 0.2, 0.3)), "left out: 2 values not finite (A)"},
+		"a run diverges": {Accuracy(historyOf("A", 0.1, 0.2), seeded(1, historyOf("A", 0.3, inf))), "means over rounds that all runs have: A 1 of 2; left out: 1 value not finite (A)"},
+		"not evaluated":  {Accuracy(historyOf("A", nan, 0.2, nan, 0.3), historyOf("B", 0.1, 0.2)), "values in 2 of 4 rounds (A)"},
+		"other rounds":   {Accuracy(historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1))), "means over rounds that all runs have: A 1 of 3; A: the runs have 1 to 3 rounds"},
+		"stopped":        {Accuracy(stopped), "A: stopped after 2 rounds"},
+		"one is stopped": {Accuracy(stopped, seeded(1, historyOf("A", 0.3, 0.4, 0.5))), "; A, seed 0: stopped after 2 rounds"},
+		"without a cost": {Against(compare.Simulated, compare.Accuracy, clocked), "left out: 1 of 3 points, not finite"},
+		"a band below 0": {Over(compare.Note("norm"), wide...), "band: 95 % confidence interval"},
+		"many":           {Over(compare.Loss, historyOf("A", inf, 1), historyOf("B", inf, 1), historyOf("C", inf, 1), historyOf("D", inf, 1), historyOf("E", inf, 1)), "left out: 5 values not finite (A, B, C and 2 more)"},
+		"clients":        {ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.2, nan, 0.4}, []int{1, 1, 0})), "left out: 2 clients of A without a finite accuracy on test rows"},
 	} {
 		said := ""
-		if err := c.f.Err(); err != nil {
-			said = err.Error()
-		} else {
-			parts(t, chart.Row{c.f}, func(part map[string]any) {
-				switch note := part["subtitle"].(type) {
-				case string:
-					said = note
-				case map[string]any: // an expression, which ends with the lines of a wide figure
-					lines := note["expr"].(string)
-					said = strings.Trim(strings.ReplaceAll(lines[strings.LastIndex(lines, " : ")+3:], "', '", " "), "['] ")
-				}
-			})
-			charttest.Spec(t, c.f)
-		}
+		parts(t, chart.Row{c.f}, func(part map[string]any) {
+			switch note := part["subtitle"].(type) {
+			case string:
+				said = note
+			case map[string]any: // an expression, which ends with the lines of a wide figure
+				lines := note["expr"].(string)
+				said = strings.Trim(strings.ReplaceAll(lines[strings.LastIndex(lines, " : ")+3:], "', '", " "), "['] ")
+			}
+		})
+		charttest.Spec(t, c.f)
 		if said = strings.ReplaceAll(said, "\u00a0", " "); !strings.HasSuffix(said, c.note) || c.note == "" && said != "" {
 			t.Errorf("%s: said %q, want … %q", name, said, c.note)
 		}
@@ -151,16 +147,6 @@ func TestPanelsShareBounds(t *testing.T) {
 		if ends[0] != -0.3 || ends[1] != 1 {
 			t.Errorf("an axis over %v", ends)
 		}
-	}
-}
-
-// A method has one color beside another figure, which shows only one of its models.
-func TestPersonalCurvesKeepTheirColor(t *testing.T) {
-	of := func(f *chart.Figure) (names []string) {
-		return each(f.Series, func(s chart.Series) string { return s.Of })
-	}
-	if got := of(Accuracy(personal("FedPRISM"), ordinary("FedAvg"))); !slices.Equal(got, []string{"FedPRISM", "FedPRISM", ""}) {
-		t.Errorf("the lines are of %q", got)
 	}
 }
 

@@ -35,13 +35,6 @@ func TestBy(t *testing.T) {
 		t.Errorf("%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
 	}
 	charttest.Spec(t, f)
-	for says, f := range map[string]*chart.Figure{
-		"no history given": By("η", compare.Accuracy), "history 1 is nil": By("η", compare.Accuracy, nil),
-		`plot: by α: history "A, η 0.1" does not have it, or not as a number: "no α"`: By("α", compare.Accuracy, runs...),
-		"no run has a finite idle share":                                              By("η", compare.Idle, runs...),
-	} {
-		expect.Error(t, says)(f.Err())
-	}
 }
 
 // A custom quantity is drawn as any other; bytes are those so far, in a unit that suits them.
@@ -54,8 +47,5 @@ func TestOver(t *testing.T) {
 	}
 	if f := Over(compare.Sent, historyOf("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
 		t.Errorf("%+v", f)
-	}
-	if err := Over(compare.RoundsTo(0.5), historyOf("A", 0.1)).Err(); err == nil || err.Error() != `plot: rounds to 50 %: quantity "rounds to 50 %" has no values by round (Quantity.ByRound)` {
-		t.Error(err)
 	}
 }

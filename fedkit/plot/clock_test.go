@@ -152,30 +152,6 @@ func TestIdleAndRoundTimes(t *testing.T) {
 	}
 }
 
-func TestClockRefusals(t *testing.T) {
-	h, without := atWork(), historyOf("plain", 0.5)
-	light := timed(historyOf("light", 0.5), 10)
-	light.Rounds[0].Summary = &history.Summary{Training: &history.Training{Clients: 3}}
-	for says, f := range map[string]*chart.Figure{
-		`plot: gantt: history "plain" has no simulated clock: its clients have no devices`: Gantt(without),
-		`plot: gantt: history 1 is nil`:                                    Gantt(nil),
-		`plot: gantt: invalid: Clients[1] = 4: must be in [0, 4)`:          Schedule{Clients: []int{0, 4}}.Gantt(h),
-		`plot: gantt: invalid: First = 3: must be a round of history "Fe`:  Schedule{First: 3}.Gantt(h),
-		`plot: gantt: invalid: Last = 1: must be at least First, which is`: Schedule{First: 2, Last: 1}.Gantt(h),
-		`plot: gantt: history "light" has no work of these clients in`:     Gantt(light),
-		`plot: gantt: history "A" has no round`:                            Gantt(timed(&fedkit.History{Name: "A"})),
-		`plot: round time: history "plain" has no simulated clock`:         Over(compare.RoundTime, h, without),
-		`plot: idle: history "plain" has no simulated clock`:               Over(compare.Idle, h, without),
-		`plot: idle: "light" has no round with a finite idle share`:        Over(compare.Idle, light),
-		`plot: staleness: history "light" has no results of single client`: Staleness(light),
-		`plot: staleness: no history given`:                                Staleness(),
-	} {
-		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
-			t.Errorf("%v, want %s", err, says)
-		}
-	}
-}
-
 func FuzzClock(f *testing.F) {
 	f.Add(3, 2, 1, 0.5, 8.0)
 	f.Add(-1, 1<<40, -5, 1e308, -1.0)

@@ -61,9 +61,6 @@ func TestDendrogram(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	charttest.Golden(t, "dendrogram", f)
-	if !testing.Short() {
-		charttest.Spec(t, f)
-	}
 }
 
 func TestDendrogramCuts(t *testing.T) {
@@ -108,27 +105,4 @@ func TestDendrogramOfMany(t *testing.T) {
 		t.Errorf("%d lines for 99 merges", lines)
 	}
 	charttest.Spec(t, f)
-	if !testing.Short() {
-		charttest.Spec(t, f)
-	}
-}
-
-func TestDendrogramRefusals(t *testing.T) {
-	twice := slices.Clone(small)
-	twice[3].A = 4
-	high := slices.Clone(small)
-	high[2].Height = nan
-	for says, f := range map[string]*chart.Figure{
-		"the tree has no merge":                Dendrogram(nil, nil),
-		"merge 3 joins 4 and 7: must be two":   Dendrogram(twice, nil),
-		"merge 0 joins 0 and 2":                Dendrogram(cluster.Tree{{A: 0, B: 2}}, nil),
-		"merge 0 joins -1 and 1":               Dendrogram(cluster.Tree{{A: -1, B: 1}}, nil),
-		"merge 2 is at height NaN":             Dendrogram(high, nil),
-		"3 labels: must be 5, one per client":  Dendrogram(small, []int{0, 1, 2}),
-		"1 true groups: must be 5, one per cl": Dendrogram(small, nil, 1),
-	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: dendrogram: ") {
-			t.Errorf("%v, want … %s", err, says)
-		}
-	}
 }

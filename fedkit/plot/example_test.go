@@ -8,7 +8,6 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
@@ -51,27 +50,6 @@ func ExampleAccuracy() {
 	// FedAvg: rounds [1 2], accuracy [0.40 0.80], thin: true
 	// accuracy of the global model
 	// line: mean of 2 runs; thin lines: single runs
-}
-
-// A figure that cannot be made carries the error; Show would display it.
-func ExampleAccuracy_error() {
-	var failed *fedkit.History
-	fmt.Println(plot.Accuracy(run("FedAvg", 0.2), failed).Err())
-	fmt.Println(plot.ClientAccuracy(run("FedAvg", 0.2)).Err())
-	// Output:
-	// plot: accuracy: history 2 is nil: did its run fail?
-	// plot: client accuracy: history "FedAvg" has no round in which clients were evaluated
-}
-
-// Figures side by side share one legend.
-func ExampleLoss() {
-	h := run("FedAvg", 0.2, 0.4)
-	row := chart.Row{plot.Accuracy(h), plot.Over(compare.Loss, h)}
-	fmt.Println(len(row.VegaLite()["concat"].([]any)), row.Err())
-	// row.Show() draws them.
-
-	// Output:
-	// 2 <nil>
 }
 
 // Of one problem, the ranks are over seeds; of several panels, over problems.
@@ -151,22 +129,6 @@ func ExampleClusters() {
 	// from the bottom up: [0 2 1 3]
 	// cluster 0 clients [0 2 3] from round 1
 	// cluster 1 clients [1 3] from round 1
-}
-
-// ARI is about whether the clusters are the true groups, ClusterCount about how many there are.
-func ExampleARI() {
-	h := run("CFL", 0.3, 0.6)
-	for i, ari := range []fedkit.Float{0, 1} {
-		h.Rounds[i].Clustering = &history.Clustering{Count: i + 1, ARI: ari}
-	}
-	f, g := plot.Over(compare.Clusters, h), plot.Over(compare.ARI, h)
-	fmt.Println(f.Y.Title, f.Series[0].Y)
-	fmt.Println(g.Y.Title, g.Series[0].Y)
-	// chart.Row{f, g}.Show() draws them side by side.
-
-	// Output:
-	// clusters [1 2]
-	// adjusted Rand index [0 1]
 }
 
 // A round of 10 s in which client 0 waits for 2 s, and client 2 drops out after 4.

@@ -120,31 +120,6 @@ func TestParticipants(t *testing.T) {
 	}
 }
 
-func TestHeatImages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drawing")
-	}
-	charttest.Spec(t, Heat(sample(), Drift))
-	charttest.Spec(t, Participants(sample()))
-}
-
-func TestHeatRefusals(t *testing.T) {
-	one := sample()
-	for says, f := range map[string]*chart.Figure{
-		"of = 7: must be plot.Participation, ":        Heat(one, 7),
-		"the history is nil":                          Heat(nil, Drift),
-		`no similarity (ClientResult.Similarity)`:     Heat(one, Similarity),
-		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
-		"no history given":                            Participants(),
-		"history 2 is nil":                            Participants(one, nil),
-		`"blank" has no client that took part in any`: Participants(one, &fedkit.History{Name: "blank"}),
-	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: ") {
-			t.Errorf("%v, want … %s", err, says)
-		}
-	}
-}
-
 func FuzzHeat(f *testing.F) {
 	f.Add(3, 2, 1, 0.5, uint8(1))
 	f.Add(-1, 1<<40, 1<<40, 1e308, uint8(2))

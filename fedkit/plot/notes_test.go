@@ -1,12 +1,9 @@
 package plot
 
 import (
-	"math"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/expect"
 )
@@ -70,21 +67,5 @@ func TestMetric(t *testing.T) {
 	a.Rounds[0].Personal = true
 	if f := Over(compare.Metric("F1"), a); len(f.Series) != 2 || f.Series[1].Name != "A, clients' own" || !near(f.Series[1].Y, []float64{0.5, 0.5}) {
 		t.Errorf("personal models: %+v", f)
-	}
-}
-
-func TestUnknownNames(t *testing.T) {
-	for want, f := range map[string]*chart.Figure{
-		`plot: norms: history "CFL" has no note "norms": it has "norm", "other"`: Over(compare.Note("norms"), noted(0, "norm", 1)),
-		`plot: norm: history "A" has no note "norm": it has none`:                Over(compare.Note("norm"), noted(0, "norm", 1), historyOf("A", 1)),
-		`plot: norm: no history given`:                                           Over(compare.Note("norm")),
-		`plot: norm: "CFL" has no round with a finite norm`:                      Over(compare.Note("norm"), noted(0, "norm", math.Inf(1))),
-		`plot: F2: history "A" has no metric "F2": it has "ECE", "F1"`:           Over(compare.Metric("F2"), metered(historyOf("A", 1), 0, 1, 1)),
-		`plot: F1: history "A" has no metric "F1": it has none`:                  Over(compare.Metric("F1"), historyOf("A", 1)),
-		`plot: F1: history "CFL" has no evaluated round among its 1`:             Over(compare.Metric("F1"), noted(0, "norm", 1)),
-	} {
-		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
 	}
 }

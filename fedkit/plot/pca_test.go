@@ -39,9 +39,6 @@ func TestPCA(t *testing.T) {
 		t.Errorf("%+v", g.Series[0])
 	}
 	charttest.Spec(t, row)
-	if !testing.Short() {
-		charttest.Spec(t, row)
-	}
 }
 
 func TestPCAOfOneColor(t *testing.T) {

@@ -40,9 +40,7 @@ func TestRegressionFigures(t *testing.T) {
 		if f.X.Percent || f.Y.Percent || strings.Contains(words, "ccuracy") || !strings.Contains(words, "R²") {
 			t.Errorf("%s says %q, percent: %v, %v", name, words, f.X.Percent, f.Y.Percent)
 		}
-		if !testing.Short() {
-			charttest.Spec(t, f)
-		}
+		charttest.Spec(t, f)
 	}
 	if f := Accuracy(a); f.Title != "Test R²" || f.Y.Title != "R² of the global model" || !near(f.Series[0].Y, []float64{-1, 0.5, 0.7}) {
 		t.Errorf("%q, %q: %v", f.Title, f.Y.Title, f.Series[0].Y)

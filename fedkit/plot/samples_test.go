@@ -123,24 +123,16 @@ func TestSamplesStayLight(t *testing.T) {
 }
 
 func TestSamplesThatCannotBeDrawn(t *testing.T) {
-	for want, change := range map[string]func(*fedkit.Federation) (*fedkit.Federation, int){
-		"the federation is nil":         func(*fedkit.Federation) (*fedkit.Federation, int) { return nil, 4 },
-		"the federation has no Clients": func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients = nil; return f, 4 },
-		"n = 0: must be in [1, 30]":     func(f *fedkit.Federation) (*fedkit.Federation, int) { return f, 0 },
-		"n = 31: must be in [1, 30]":    func(f *fedkit.Federation) (*fedkit.Federation, int) { return f, 31 },
-		"shape [6]: images are":         func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Data.Shape = []int{6}; return f, 4 },
-		"shape [3 1 2]: images are":     func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Data.Shape = []int{3, 1, 2}; return f, 4 },
-		"Bytes has 35 values": func(f *fedkit.Federation) (*fedkit.Federation, int) {
-			s := &f.Data.Train
-			s.Bytes = s.Bytes[:35]
-			return f, 4
-		},
-		"client 2 holds training row 6":  func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients[2].Train[0] = 6; return f, 4 },
-		"client 0 holds training row -1": func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients[0].Train[1] = -1; return f, 4 },
+	for want, change := range map[string]func(f *fedkit.Federation){
+		"the federation has no Clients":  func(f *fedkit.Federation) { f.Clients = nil },
+		"shape [6]: images are":          func(f *fedkit.Federation) { f.Data.Shape = []int{6} },
+		"shape [3 1 2]: images are":      func(f *fedkit.Federation) { f.Data.Shape = []int{3, 1, 2} },
+		"Bytes has 35 values":            func(f *fedkit.Federation) { f.Data.Train.Bytes = f.Data.Train.Bytes[:35] },
+		"client 2 holds training row 6":  func(f *fedkit.Federation) { f.Clients[2].Train[0] = 6 },
+		"client 0 holds training row -1": func(f *fedkit.Federation) { f.Clients[0].Train[1] = -1 },
 	} {
-		fed, n := change(tiny())
-		if err := Samples(fed, n).Err(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "plot: samples: ") {
-			t.Errorf("%v, want %q", err, want)
-		}
+		fed := tiny()
+		change(fed)
+		expect.Error(t, want)(Samples(fed, 4).Err())
 	}
 }

@@ -60,9 +60,6 @@ func TestSimilarities(t *testing.T) {
 		t.Errorf("strip %+v", g)
 	}
 	charttest.Golden(t, "similarities", f)
-	if !testing.Short() {
-		charttest.Spec(t, f)
-	}
 }
 
 // Many clients are one image: each cluster, and all of it, is there.
@@ -80,9 +77,6 @@ func TestSimilaritiesOfMany(t *testing.T) {
 			t.Errorf("note %q", f.Note)
 		}
 		charttest.Spec(t, f)
-		if n == 100 && !testing.Short() {
-			charttest.Spec(t, f)
-		}
 	}
 }
 
@@ -108,30 +102,6 @@ func TestSimilaritiesOfFew(t *testing.T) {
 	// A client without a cluster comes last.
 	if f := Similarities(cluster.FromGram(alike4), []int{-1, 0, 1, 1}); f.Err() != nil || f.Y.Names[0] != "0" {
 		t.Errorf("%v, %v", f.Y.Names, f.Err())
-	}
-}
-
-func TestRefusalsOfPoints(t *testing.T) {
-	bad := mat.NewSymDense(2, []float64{1, nan, nan, 1})
-	huge := mat.NewSymDense(2, []float64{1, 0, 0, math.Inf(1)})
-	p := cluster.FromGram(alike4)
-	for says, c := range map[string]interface{ Err() error }{
-		"similarities: no points given":                                     Similarities(nil, nil),
-		"similarities: no points":                                           Similarities(new(cluster.Points), nil),
-		"inner product of points 0 and 1 is NaN: must be finite":            Similarities(cluster.FromGram(bad), nil),
-		"inner product of points 1 and 1 is +Inf: must be finite":           PCA(cluster.FromGram(huge), nil),
-		"similarities: 3 labels: must be 4, one per client":                 Similarities(p, []int{1, 2, 3}),
-		"similarities: 2 true groups: must be 4, one per client":            Similarities(p, nil, 1, 2),
-		"PCA: no points given":                                              PCA(nil, nil),
-		"PCA: 1 labels: must be 4, one per client":                          PCA(p, []int{1}),
-		"PCA: 5 true groups: must be 4, one per client":                     PCA(p, nil, 1, 2, 3, 4, 5),
-		"PCA: all points are the same":                                      PCA(cluster.FromGram(mat.NewSymDense(3, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1})), nil),
-		"plot: PCA: all points are the same":                                PCA(cluster.FromGram(mat.NewSymDense(1, []float64{2})), nil),
-		"PCA: all points are the same: there is nothing to lay out on axes": PCA(cluster.FromGram(mat.NewSymDense(2, nil)), nil),
-	} {
-		if err := c.Err(); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "could not be drawn") {
-			t.Errorf("%v, want … %s", err, says)
-		}
 	}
 }
 

@@ -27,10 +27,6 @@ func TestSizes(t *testing.T) {
 	if !strings.Contains(f.Note, "2 to 7 rows; in effect 2.5 clients") {
 		t.Errorf("note %q", f.Note)
 	}
-	if fed := federation(3, 2, 1, 1); fed != nil {
-		fed.Data = nil
-		expect.Error(t, "plot: sizes: the federation has no Data")(Sizes(fed).Err())
-	}
 }
 
 // Beyond 100 clients every one is in a bar of the histogram.
