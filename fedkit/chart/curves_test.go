@@ -3,7 +3,6 @@ package chart
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/charttest"
@@ -40,19 +39,6 @@ func TestAxesOfCurves(t *testing.T) {
 		expect.OK(t, f.Err())
 		if f.X.Log != c.log || f.X.Percent != c.percent || f.Y.Log != c.lgY {
 			t.Errorf("%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
-		}
-	}
-}
-
-func TestCurvesThatCannotBeDrawn(t *testing.T) {
-	for want, series := range map[string][]Series{
-		"finite":    nil,
-		"do not go": {{Name: "a", X: []float64{1, 2}, Y: []float64{1}}},
-		"1 Lo":      {{X: []float64{1, 2}, Y: []float64{1, 2}, Lo: []float64{1}}},
-		"no series": {{X: []float64{nan}, Y: []float64{1}}},
-	} {
-		if err := Curves("t", "x", "y", series...).Err(); err == nil || !strings.HasPrefix(err.Error(), "chart: curves: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package chart_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -66,17 +65,6 @@ func (r relative) Write(b []byte) (int, error) {
 	return fmt.Print(strings.ReplaceAll(string(b), r.dir+"/", ""))
 }
 
-// A row cannot be drawn if one of its figures cannot. Show would say so in the row's place.
-func ExampleRow_Err() {
-	good := chart.Curves("loss", "round", "loss", chart.Series{X: []float64{1, 2}, Y: []float64{3, 2}})
-	bad := chart.Failed(errors.New("no run has ended yet"))
-	fmt.Println(chart.Row{good}.Err())
-	fmt.Println(chart.Row{good, bad}.Err())
-	// Output:
-	// <nil>
-	// no run has ended yet
-}
-
 // The Vega-Lite form goes to whatever reads it.
 func ExampleFigure_VegaLite() {
 	spec := chart.Curves("Loss", "round", "loss", chart.Series{Name: "FedAvg", X: []float64{1, 2}, Y: []float64{3, 2}}).VegaLite()
@@ -107,19 +95,4 @@ func ExampleMake() {
 	// Output:
 	// <nil>
 	// squares: n = 0: must be at least 1
-}
-
-// Cells are shaded by their values, and a color bar says how. A row has one scale for values of one thing.
-func ExampleSeries_values() {
-	cells := chart.Series{Mark: chart.Cells, Of: "drift"}
-	for client, drift := range []float64{1, 2, 2, 4} {
-		cells.Cell(0, 1, float64(client)-0.5, float64(client)+0.5)
-		cells.Values = append(cells.Values, drift)
-	}
-	f := &chart.Figure{Title: "Drift of each client", Series: []chart.Series{cells}}
-	fmt.Println(f.Err())
-	// f.Show() draws it.
-
-	// Output:
-	// <nil>
 }

@@ -14,6 +14,17 @@ import (
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
+func flow() *Figure {
+	return Diagram("When p falls", []Box{
+		{Text: "all clients train", Kind: "clients"},
+		{X: 1, Text: "ratio of losses\nabove 0.5?", Kind: "server"},
+		{X: 2, Text: "coin: keep p?", Kind: "server"},
+		{X: 2, Y: 1, Text: "p ← max(p − d, 1)\nd ← d + 1", Kind: "server"},
+		{X: 1, Y: 1, Text: "p clusters"},
+		{Y: 1, Text: "one client of each\ntrains again", Kind: "clients"},
+	}, []Arrow{{From: 0, To: 1}, {From: 1, To: 2, Text: "yes"}, {From: 1, To: 4, Text: "no"}, {From: 2, To: 4, Text: "keep"}, {From: 2, To: 3, Text: "fall"}, {From: 3, To: 4}, {From: 4, To: 5}, {From: 5, To: 0}, {From: 0, To: 5, Text: "again"}})
+}
+
 // figures is one of each kind.
 func figures() map[string]*Figure {
 	return map[string]*Figure{
@@ -30,46 +41,6 @@ func figures() map[string]*Figure {
 func TestSpecifications(t *testing.T) {
 	for name, f := range figures() {
 		t.Run(name, func(t *testing.T) { charttest.Golden(t, name, f) })
-	}
-}
-
-func TestEmptyFigures(t *testing.T) {
-	for name, f := range map[string]*Figure{
-		"zero":     {},
-		"nan":      {Series: []Series{{X: []float64{nan, 1}, Y: []float64{1, math.Inf(1)}}}},
-		"no y":     {Series: []Series{{X: []float64{1, 2}}}},
-		"negative": {Y: Axis{Log: true}, Series: []Series{{X: []float64{1}, Y: []float64{-1}}}},
-		"mark":     {Series: []Series{{Mark: 9, X: []float64{1}, Y: []float64{1}}}},
-	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), "finite") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if f.VegaLite() != nil {
-			t.Errorf("%s: a specification of nothing", name)
-		}
-	}
-	if (Row{}).Err() == nil {
-		t.Error("an empty row")
-	}
-	if (Row{nil}).Err() == nil || (*Figure)(nil).Err() == nil {
-		t.Error("a nil figure")
-	}
-}
-
-func TestThinning(t *testing.T) {
-	f := &Figure{Title: "many"}
-	for range 12 {
-		s := Series{Name: strings.Repeat("x", len(f.Series)+1)}
-		for i := range 5000 {
-			s.X, s.Y = append(s.X, float64(i)), append(s.Y, math.Sqrt(float64(i)))
-		}
-		f.Series = append(f.Series, s)
-	}
-	charttest.Spec(t, f)
-	s := expect.Value(Row{f}.prepare())(t)
-	x := s.panels[0].series[3].X
-	if len(x) < 50 || x[0] != 0 || x[len(x)-1] != 4999 {
-		t.Errorf("%d points from %g to %g", len(x), x[0], x[len(x)-1])
 	}
 }
 
@@ -93,6 +64,7 @@ func TestTicks(t *testing.T) {
 		{Axis{Percent: true, Log: true}, []float64{1e-6, 0.05}, "0.0001% 0.001% 0.01% 0.1% 1% 10%"},
 		{Axis{Whole: true}, []float64{1, 60}, "10 20 30 40 50 60"},
 		{Axis{Whole: true}, []float64{3, 3}, "3"},
+		{Axis{Whole: true}, []float64{-0.7, 9.7}, "0 2 4 6 8"},
 		{Axis{Whole: true}, []float64{100001, 100004}, "100001 100002 100003 100004"},
 		{Axis{}, []float64{1e-200, 2e-200}, "10⁻²⁰⁰ 1.2×10⁻²⁰⁰ 1.4×10⁻²⁰⁰ 1.6×10⁻²⁰⁰ 1.8×10⁻²⁰⁰ 2×10⁻²⁰⁰"},
 		{Axis{}, []float64{0, 2.3e7}, "0 5×10⁶ 10⁷ 1.5×10⁷ 2×10⁷ 2.5×10⁷"},
@@ -141,12 +113,37 @@ func FuzzFigure(f *testing.F) {
 	})
 }
 
-func TestNoNegativeZeroOnAnAxis(t *testing.T) {
-	s := newScale(Axis{Whole: true})
-	s.cover([]float64{0, 9}, 0.7)
-	s.finish(5, 10, 25)
-	if got := s.label(s.ticks[0]); got != "0" {
-		t.Errorf("the first tick reads %q, want 0", got)
+// What cannot be drawn carries the reason, and has no specification.
+func TestRefusals(t *testing.T) {
+	boxes := []Box{{Text: "a"}, {X: 1, Text: "b"}}
+	for _, c := range []struct {
+		says  string
+		chart charttest.Chart
+	}{
+		{"no series has a point with finite values", &Figure{}},
+		{"finite", &Figure{Series: []Series{{X: []float64{nan, 1}, Y: []float64{1, math.Inf(1)}}}}},
+		{"finite", &Figure{Series: []Series{{X: []float64{1, 2}}}}},
+		{"finite", &Figure{Y: Axis{Log: true}, Series: []Series{{X: []float64{1}, Y: []float64{-1}}}}},
+		{"finite", &Figure{Series: []Series{{Mark: 9, X: []float64{1}, Y: []float64{1}}}}},
+		{"chart: no figure given", Row{}},
+		{"chart: a figure is nil", Row{nil}},
+		{"chart: a figure is nil", (*Figure)(nil)},
+		{"chart: curves: no series has a point with finite values", Curves("t", "x", "y")},
+		{"chart: curves: no series has a point with finite values", Curves("t", "x", "y", Series{X: []float64{nan}, Y: []float64{1}})},
+		{`"a": 2 X, 1 Y, 0 Lo and 0 Hi do not go together`, Curves("t", "x", "y", Series{Name: "a", X: []float64{1, 2}, Y: []float64{1}})},
+		{"2 X, 2 Y, 1 Lo", Curves("t", "x", "y", Series{X: []float64{1, 2}, Y: []float64{1, 2}, Lo: []float64{1}})},
+		{"chart: histogram: no group given", Histogram("t", "x", "values")},
+		{`chart: histogram: "b" has no finite value among its 1`, Histogram("t", "x", "values", Series{Name: "a", X: []float64{1}}, Series{Name: "b", X: []float64{nan}})},
+		{"an arrow of a diagram does not lead from one of its boxes to another", Diagram("", boxes, []Arrow{{From: 0, To: 0}})},
+		{"an arrow of a diagram", Diagram("", boxes, []Arrow{{From: 0, To: 2}})},
+		{"an arrow of a diagram", Diagram("", boxes, []Arrow{{From: -1, To: 0}})},
+		{"a diagram of 102 columns", Diagram("", []Box{{X: 101}}, nil)},
+		{"the size is 20000 × 320: must be at most 16384 each", &Figure{Width: 20000, Series: line("a").Series}},
+	} {
+		expect.Error(t, c.says)(c.chart.Err())
+		if c.chart.VegaLite() != nil {
+			t.Errorf("%s: a specification of nothing", c.says)
+		}
 	}
 }
 

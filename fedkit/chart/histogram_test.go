@@ -52,17 +52,6 @@ func TestEveryValueIsCounted(t *testing.T) {
 	}
 }
 
-func TestHistogramsThatCannotBeDrawn(t *testing.T) {
-	for want, groups := range map[string][]Series{
-		"chart: histogram: no group given":                      nil,
-		`chart: histogram: "b" has no finite value among its 1`: {{Name: "a", X: []float64{1}}, {Name: "b", X: []float64{nan}}},
-	} {
-		if err := Histogram("t", "x", "values", groups...).Err(); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
 // Ties are neither winners nor losers: they have a bin of their own.
 func TestTiesHaveTheirOwnBin(t *testing.T) {
 	for name, c := range map[string]struct {
