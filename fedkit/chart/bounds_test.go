@@ -47,9 +47,7 @@ func TestOneColorForAMethod(t *testing.T) {
 	}.prepare()
 	expect.OK(t, err)
 	own, global, ward, k := s.style["k-means, own"].color, s.style["k-means, global"].color, s.style["Ward"].color, s.style["k-means"].color
-	if own != base[1] || k != own || ward != base[2] || global == own {
-		t.Errorf("k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
-	}
+	expect.That(t, own == base[1] && k == own && ward == base[2] && global != own, "k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
 }
 
 // Dots that count the same are drawn to one scale in all figures of a row.
@@ -59,9 +57,8 @@ func TestOneScaleOfDots(t *testing.T) {
 	}
 	s := expect.Value(Row{figure("rows", 10, 600), figure("steps", 7, 600), figure("rows", 40, 300)}.prepare())(t)
 	a, other, b := s.panels[0], s.panels[1], s.panels[2]
-	if a.most != 40 || b.most != 40 || a.side != b.side || other.most != 7 || other.side == b.side {
-		t.Errorf("largest %g, %g and %g, drawn %g, %g and %g wide", a.most, other.most, b.most, a.side, other.side, b.side)
-	}
+	expect.That(t, a.most == 40 && b.most == 40 && a.side == b.side && other.most == 7 && other.side != b.side,
+		"largest %g, %g and %g, drawn %g, %g and %g wide", a.most, other.most, b.most, a.side, other.side, b.side)
 }
 
 // Names keep their colors in figures that have other names too, or not all of them.

@@ -56,9 +56,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 				}
 			}
 			for _, color := range drawn(view) {
-				if !strings.Contains(svg, color) {
-					t.Errorf("%s: nothing is drawn in %s", file, color)
-				}
+				expect.That(t, strings.Contains(svg, color), "%s: nothing is drawn in %s", file, color)
 			}
 		}
 	}

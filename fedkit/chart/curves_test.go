@@ -37,9 +37,7 @@ func TestAxesOfCurves(t *testing.T) {
 	} {
 		f := Curves("t", c.label, c.label, Series{X: c.x, Y: c.y})
 		expect.OK(t, f.Err())
-		if f.X.Log != c.log || f.X.Percent != c.percent || f.Y.Log != c.lgY {
-			t.Errorf("%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
-		}
+		expect.That(t, f.X.Log == c.log && f.X.Percent == c.percent && f.Y.Log == c.lgY, "%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
 	}
 }
 

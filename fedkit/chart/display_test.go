@@ -31,9 +31,7 @@ func TestFilesOutsideNotebook(t *testing.T) {
 		t.Errorf("printed %q", printed)
 	}
 	files, err := os.ReadDir(Dir)
-	if err != nil || len(files) != 1 || files[0].Name() != "accuracy.html" {
-		t.Errorf("%v, %v: want accuracy.html alone", files, err)
-	}
+	expect.That(t, err == nil && len(files) == 1 && files[0].Name() == "accuracy.html", "%v, %v: want accuracy.html alone", files, err)
 	expect.Error(t, ".html, .json, .png or .svg, not \".gif\"")(f.Save(filepath.Join(Dir, "a.gif")))
 	expect.Error(t, "chart: ")(f.Save(filepath.Join(path, "b.json"))) // a folder that is a file
 	expect.OK(t, f.Save(filepath.Join(Dir, "a.json")))
@@ -79,13 +77,11 @@ func TestFormsInNotebook(t *testing.T) {
 	c := charttest.InCell(t)
 	line("a").Show()
 	Row{line("a"), line("b")}.Show()
-	if len(c.Outputs) != 2 || c.Outputs[0].ID == c.Outputs[1].ID || c.Syncs != 2 {
-		t.Fatalf("%d outputs, %d syncs: want one for each Show", len(c.Outputs), c.Syncs)
-	}
+	expect.Must(t, len(c.Outputs) == 2 && c.Outputs[0].ID != c.Outputs[1].ID && c.Syncs == 2,
+		"%d outputs, %d syncs: want one for each Show", len(c.Outputs), c.Syncs)
 	for _, o := range c.Outputs {
-		if o.Forms[mimeVegaLite] == nil || o.Forms["text/plain"] == nil || len(o.Forms) != 2 || o.Metadata[mimeVegaLite] == nil {
-			t.Errorf("forms %v", o.Forms)
-		}
+		expect.That(t, o.Forms[mimeVegaLite] != nil && o.Forms["text/plain"] != nil && len(o.Forms) == 2 && o.Metadata[mimeVegaLite] != nil,
+			"forms %v", o.Forms)
 	}
 }
 
@@ -97,13 +93,9 @@ func TestDisplay(t *testing.T) {
 		expect.OK(t, errors.Join(words.Text(text, i == 1), drawing.Show(Row{line("a")}, i == 1)))
 	}
 	for i, o := range c.Outputs {
-		if o.ID != c.Outputs[i%2].ID {
-			t.Errorf("output %d has id %q", i, o.ID)
-		}
+		expect.That(t, o.ID == c.Outputs[i%2].ID, "output %d has id %q", i, o.ID)
 	}
-	if c.Outputs[0].ID == c.Outputs[1].ID || c.Outputs[2].Forms["text/plain"] != "two" || c.Syncs != 2 {
-		t.Errorf("%+v, %d syncs", c.Outputs, c.Syncs)
-	}
+	expect.That(t, c.Outputs[0].ID != c.Outputs[1].ID && c.Outputs[2].Forms["text/plain"] == "two" && c.Syncs == 2, "%+v, %d syncs", c.Outputs, c.Syncs)
 	c.Err = errors.New("pipe closed")
 	expect.Error(t, "pipe closed")(words.Text("three", false))
 }
@@ -133,9 +125,8 @@ func TestErrorsInNotebook(t *testing.T) {
 	} {
 		c.Outputs = nil
 		printed := charttest.Capture(t, &os.Stderr, show)
-		if !strings.HasPrefix(printed, ErrorPrefix) || !strings.HasSuffix(printed, "history <1> is nil\n") || len(c.Outputs) != 1 {
-			t.Fatalf("printed %q, %d outputs", printed, len(c.Outputs))
-		}
+		expect.Must(t, strings.HasPrefix(printed, ErrorPrefix) && strings.HasSuffix(printed, "history <1> is nil\n") && len(c.Outputs) == 1,
+			"printed %q, %d outputs", printed, len(c.Outputs))
 		forms := c.Outputs[0].Forms
 		if box := forms["text/html"].(string); !strings.Contains(box, "history &lt;1&gt; is nil") || forms["text/plain"] != strings.TrimSuffix(printed, "\n") {
 			t.Errorf("%v", forms)

@@ -141,9 +141,7 @@ func TestRefusals(t *testing.T) {
 		{"the size is 20000 × 320: must be at most 16384 each", &Figure{Width: 20000, Series: line("a").Series}},
 	} {
 		expect.Error(t, c.says)(c.chart.Err())
-		if c.chart.VegaLite() != nil {
-			t.Errorf("%s: a specification of nothing", c.says)
-		}
+		expect.That(t, c.chart.VegaLite() == nil, "%s: a specification of nothing", c.says)
 	}
 }
 
@@ -154,9 +152,8 @@ func TestLike(t *testing.T) {
 	}
 	s := expect.Value(Row{{Series: []Series{line("a", ""), line("a too", "a"), line("bb", "nobody")}}}.prepare())(t)
 	a, too, b := s.order[0], s.order[1], s.order[2]
-	if too.color != a.companion("").color || too.color == a.color || too.dash == nil || a.dash != nil || b.color != base[1] || b.dash != nil {
-		t.Errorf("%+v", s.order)
-	}
+	expect.That(t, too.color == a.companion("").color && too.color != a.color && too.dash != nil && a.dash == nil && b.color == base[1] && b.dash == nil,
+		"%+v", s.order)
 }
 
 // The legend has names that differ in numbers alone in the order of these, and colors follow it.
@@ -232,9 +229,8 @@ func TestNamesAtEnds(t *testing.T) {
 		for _, e := range s.panels[0].ends {
 			got = append(got, e.y)
 		}
-		if !floats.EqualApprox(got, c.want, 1e-9) || (s.entries() == nil) != (got != nil || name == "one") {
-			t.Errorf("%s: names at %v, want %v; legend %v", name, got, c.want, s.entries())
-		}
+		expect.That(t, floats.EqualApprox(got, c.want, 1e-9) && (s.entries() == nil) == (got != nil || name == "one"),
+			"%s: names at %v, want %v; legend %v", name, got, c.want, s.entries())
 		charttest.Spec(t, c.row)
 	}
 	charttest.Golden(t, "ends", figure(10, 20))

@@ -38,9 +38,7 @@ func TestRowsFollowTheCell(t *testing.T) {
 				got = append(got, at+" "+p["value"].(object)["name"].(string))
 			}
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("replaces %q, want %q", got, c.want)
-		}
+		expect.That(t, slices.Equal(got, c.want), "replaces %q, want %q", got, c.want)
 	}
 }
 
@@ -68,15 +66,12 @@ func TestFiguresFollowTheTheme(t *testing.T) {
 	border.Cell(0, 2, 1, 1)
 	spec := (&Figure{Title: "t", Series: []Series{border, {Name: "a", X: []float64{0, 2}, Y: []float64{1, 2}}}}).VegaLite()
 	config := spec["config"].(object)
-	if config["background"] != "transparent" {
-		t.Errorf("background %v", config["background"])
-	}
+	expect.That(t, config["background"] == "transparent", "background %v", config["background"])
 	for part, options := range config {
 		options, _ := options.(object)
 		for name, value := range options {
-			if strings.HasSuffix(strings.ToLower(name), "color") && value != "currentColor" && value != hex(faint) {
-				t.Errorf("%s of %s is %v", name, part, value)
-			}
+			expect.That(t, !strings.HasSuffix(strings.ToLower(name), "color") || value == "currentColor" || value == hex(faint),
+				"%s of %s is %v", name, part, value)
 		}
 	}
 	for _, background := range []color.NRGBA{white, dark} {
@@ -99,9 +94,7 @@ func TestLongNames(t *testing.T) {
 	if lines := strings.Split(name, "\n"); len(lines) < 3 || strings.ReplaceAll(name, "\n", " ") != long || s.panels[0].around() > 250 {
 		t.Errorf("%q", name)
 	}
-	if f.Y.Names[1] != long {
-		t.Error("the figure itself has changed")
-	}
+	expect.That(t, f.Y.Names[1] == long, "the figure itself has changed")
 	f.Title = long
 	f.Note = "short"
 	title := f.VegaLite()["title"].(object)

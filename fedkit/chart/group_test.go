@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fedkit.example/fedkit/fedtest/expect"
 	"slices"
 	"testing"
 )
@@ -16,9 +17,7 @@ func TestGrouped(t *testing.T) {
 	if want := []string{"d", "b", "two:", "a", "c", "one:"}; !slices.Equal(r[0].Y.Names, want) { // from below
 		t.Errorf("%q", r[0].Y.Names)
 	}
-	if len(r[1].Y.Names) != 6 || r[1].Y.Names[0] != "" || r[1].Height != 120 {
-		t.Errorf("%q, %d", r[1].Y.Names, r[1].Height)
-	}
+	expect.That(t, len(r[1].Y.Names) == 6 && r[1].Y.Names[0] == "" && r[1].Height == 120, "%q, %d", r[1].Y.Names, r[1].Height)
 	for _, f := range r {
 		if line, dots := f.Series[0], f.Series[1]; line.Y[0] != -0.5 || line.Y2[0] != 5.5 || !slices.Equal(dots.Y, []float64{3, 1, 4, 0}) {
 			t.Error(line.Y, line.Y2, dots.Y)

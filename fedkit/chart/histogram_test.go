@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -33,21 +34,15 @@ func TestEveryValueIsCounted(t *testing.T) {
 		{-1e300, 1e300}, {0.1, 0.2, 0.30000000000000004}, {1, 1 + 1e-15},
 	} {
 		f := Histogram("t", "x", "values", Series{Name: "a", X: v}, Series{Name: "b", X: v[:1]})
-		if f.err != nil {
-			t.Fatal(v, f.err)
-		}
+		expect.Must(t, f.err == nil, "%v: %v", v, f.err)
 		finite := len(v) - len(slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return x != x }))
 		for i, want := range []int{len(v) - finite, 1} {
 			n, s := 0.0, f.Series[i]
 			for b := range s.X {
 				n += s.Y2[b]
-				if !(s.X[b] < s.X2[b]) {
-					t.Errorf("%v: a bar from %v to %v", v, s.X[b], s.X2[b])
-				}
+				expect.That(t, s.X[b] < s.X2[b], "%v: a bar from %v to %v", v, s.X[b], s.X2[b])
 			}
-			if int(n) != want {
-				t.Errorf("%v: %v values in the bars of %q, want %d", v, n, s.Name, want)
-			}
+			expect.That(t, int(n) == want, "%v: %v values in the bars of %q, want %d", v, n, s.Name, want)
 		}
 	}
 }
@@ -71,9 +66,7 @@ func TestTiesHaveTheirOwnBin(t *testing.T) {
 			t.Errorf("%s: bars from %v to %v", name, s.X, s.X2)
 		}
 		for i := range f.Series[0].X[1:] {
-			if f.Series[0].X[i+1] < f.Series[0].X2[i] {
-				t.Errorf("%s: bars overlap: from %v to %v", name, f.Series[0].X, f.Series[0].X2)
-			}
+			expect.That(t, f.Series[0].X[i+1] >= f.Series[0].X2[i], "%s: bars overlap: from %v to %v", name, f.Series[0].X, f.Series[0].X2)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/lucasb-eyer/go-colorful"
 )
 
@@ -43,9 +44,7 @@ func contrast(a, b color.NRGBA) float64 {
 
 // Everybody can tell series apart, on white and in the dark theme.
 func TestPalette(t *testing.T) {
-	if len(base) < 16 {
-		t.Errorf("%d colors, want 16", len(base))
-	}
+	expect.That(t, len(base) >= 16, "%d colors, want 16", len(base))
 	for i, c := range base {
 		for _, c := range []color.NRGBA{c, style{color: c}.companion("").color} {
 			for _, background := range []color.NRGBA{white, dark} {

@@ -37,9 +37,7 @@ func TestRaster(t *testing.T) {
 		f := &Figure{Title: "Raster", X: Axis{Names: make([]string, 48)}, Width: 480, Height: 240, Series: []Series{s}}
 		r, bars := Row{f}.shaded()
 		many := r[0].Series
-		if len(many) != 2 || len(many[0].X) != 1 || len(bars) != 1 || !f.Fits() {
-			t.Fatalf("%+v", many)
-		}
+		expect.Must(t, len(many) == 2 && len(many[0].X) == 1 && len(bars) == 1 && f.Fits(), "%+v", many)
 		img := many[1]
 		if ends := []float64{img.X[0], img.X2[0], img.Y[0], img.Y2[0]}; img.Mark != Images || !floats.EqualApprox(ends, []float64{0, 48, 0, 48}, 1e-9) {
 			t.Fatalf("%+v", img)
@@ -73,9 +71,7 @@ func TestRasterOfOddValues(t *testing.T) {
 	far.X[25], askew.X[25] = -1e300, 0.3
 	bare.Y2 = nil
 	for what, s := range map[string]Series{"flat": flat, "far": far, "bare": bare, "askew": askew} {
-		if image(s) != nil {
-			t.Errorf("%s cells are an image", what)
-		}
+		expect.That(t, image(s) == nil, "%s cells are an image", what)
 	}
 }
 
@@ -90,9 +86,8 @@ func TestSegments(t *testing.T) {
 	f := &Figure{Title: "Segments", X: Axis{Names: []string{"a", "", "c"}}, Legend: true, Series: []Series{border, one, two}}
 	charttest.Golden(t, "segments", f)
 	s := expect.Value(Row{f}.prepare())(t)
-	if len(s.legend) != 2 || s.legend[0].name != "one" || s.legend[0].color != base[0] || s.legend[1].color != base[1] || s.order[0].color != ink {
-		t.Errorf("%+v", s.legend)
-	}
+	expect.That(t, len(s.legend) == 2 && s.legend[0].name == "one" && s.legend[0].color == base[0] && s.legend[1].color == base[1] && s.order[0].color == ink,
+		"%+v", s.legend)
 	if x := s.panels[0].x; !slices.Equal(x.ticks, []float64{0, 2}) {
 		t.Errorf("ticks at %v: a place without a name has none", x.ticks)
 	}

@@ -30,14 +30,11 @@ func TestShades(t *testing.T) {
 			t.Errorf("panel %d: places %v, want %v", i, got, want)
 		}
 	}
-	if len(s.bars) != 3 || s.legend != nil || s.panels[0].series[0].bar != s.panels[1].series[0].bar || row[0].Series[0].place != nil {
-		t.Errorf("%d bars, legend %v", len(s.bars), s.legend)
-	}
+	expect.That(t, len(s.bars) == 3 && s.legend == nil && s.panels[0].series[0].bar == s.panels[1].series[0].bar && row[0].Series[0].place == nil,
+		"%d bars, legend %v", len(s.bars), s.legend)
 	mu, cosine := s.bars[0], s.bars[1]
 	for p := 1.; p <= shades; p++ {
-		if luminance(mu.color(p)) >= luminance(mu.color(p-1)) {
-			t.Errorf("place %g is not darker than the one before", p)
-		}
+		expect.That(t, luminance(mu.color(p)) < luminance(mu.color(p-1)), "place %g is not darker than the one before", p)
 	}
 	if a := []uint8{cosine.color(0).A, cosine.color(shades / 3.).A, cosine.color(shades).A}; !slices.Equal(a, []uint8{128, 0, 255}) {
 		t.Errorf("opacities %v of −0.5, 0 and 1", a)
@@ -56,9 +53,7 @@ func TestShadesOfOddValues(t *testing.T) {
 		f := &Figure{Series: []Series{cells}}
 		s, err := Row{f}.prepare()
 		if c.points == 0 {
-			if err == nil || !strings.Contains(err.Error(), "finite") {
-				t.Errorf("%v: %v", c.values, err)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), "finite"), "%v: %v", c.values, err)
 			continue
 		}
 		expect.OK(t, err)

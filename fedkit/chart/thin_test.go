@@ -46,22 +46,17 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	if at := slices.Index(c.Lo, -40); at < 0 || c.X[at] != 3210 {
 		t.Error("the wide band at 3210 is not there")
 	}
-	if !slices.Contains(b.X, 2000) || !slices.Contains(b.X, 2800) {
-		t.Error("the gap from 2000 to 2800 is not there")
-	}
+	expect.That(t, slices.Contains(b.X, 2000) && slices.Contains(b.X, 2800), "the gap from 2000 to 2800 is not there")
 	all := 3*5000 - 799
 	for _, line := range []series{a, b, c} {
-		if len(line.X) < 100 || line.X[0] != 0 || line.X[len(line.X)-1] != 4999 || !slices.IsSorted(line.X) {
-			t.Errorf("%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
-		}
+		expect.That(t, len(line.X) >= 100 && line.X[0] == 0 && line.X[len(line.X)-1] == 4999 && slices.IsSorted(line.X),
+			"%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
 	}
 	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
 		t.Errorf("%d points, and the note %q", kept, want)
 	}
 	spec := expect.Value(json.Marshal(f.VegaLite()))(t)
-	if !strings.Contains(string(spec), "1000") || !strings.Contains(string(spec), "drawn from") {
-		t.Error("the specification has no explosion or no note")
-	}
+	expect.That(t, strings.Contains(string(spec), "1000") && strings.Contains(string(spec), "drawn from"), "the specification has no explosion or no note")
 }
 
 // A thousand lines keep their shape, and their legend its size.
@@ -93,8 +88,7 @@ func TestThin(t *testing.T) {
 	}
 	for n := 1; n <= 301; n++ {
 		kept := s.thin(indices(300), n)
-		if len(kept) > max(n, 6) || kept[0] != 0 || kept[len(kept)-1] != 299 || !slices.IsSorted(kept) || n > 30 && len(kept) < n/3 {
-			t.Fatalf("%d points of 300 where %d were asked for", len(kept), n)
-		}
+		expect.Must(t, len(kept) <= max(n, 6) && kept[0] == 0 && kept[len(kept)-1] == 299 && slices.IsSorted(kept) && (n <= 30 || len(kept) >= n/3),
+			"%d points of 300 where %d were asked for", len(kept), n)
 	}
 }

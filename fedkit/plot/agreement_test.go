@@ -42,12 +42,9 @@ func TestAgreement(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		s := want.f.Series
-		if want.f.Name != name || len(s) != 4 || s[0].Name != "IFCA" || !near(s[0].Y, want.y) || s[0].Lo != nil || len(s[1].X) != 3 || !s[2].Thin || len(s[3].X) != 3 {
-			t.Errorf("%s: %+v", name, s)
-		}
-		if !strings.HasPrefix(want.f.Note, "line: mean of 2 runs; thin lines: single runs; ") {
-			t.Errorf("note %q", want.f.Note)
-		}
+		expect.That(t, want.f.Name == name && len(s) == 4 && s[0].Name == "IFCA" && near(s[0].Y, want.y) && s[0].Lo == nil && len(s[1].X) == 3 && s[2].Thin && len(s[3].X) == 3,
+			"%s: %+v", name, s)
+		expect.That(t, strings.HasPrefix(want.f.Note, "line: mean of 2 runs; thin lines: single runs; "), "note %q", want.f.Note)
 	}
 	five := func(low, high float64) (h []*fedkit.History) { // of the five runs, one is high in round 1 and low in round 2
 		for seed := range uint64(5) {
@@ -74,10 +71,8 @@ func TestClusterDistances(t *testing.T) {
 	f := ClusterDistances(grouped("CFL", 0, []float64{0, 0, 0}, nil, []fedkit.Float{2}, []fedkit.Float{1, 3, 4}))
 	expect.OK(t, f.Err())
 	s := byName(f)
-	if len(s) != 3 || !near(s["0 and 1"].Y, []float64{2, 1}) || !near(s["0 and 1"].X, []float64{2, 3}) ||
-		!near(s["0 and 2"].Y, []float64{3}) || !near(s["1 and 2"].Y, []float64{4}) {
-		t.Errorf("%+v", f.Series)
-	}
+	expect.That(t, len(s) == 3 && near(s["0 and 1"].Y, []float64{2, 1}) && near(s["0 and 1"].X, []float64{2, 3}) &&
+		near(s["0 and 2"].Y, []float64{3}) && near(s["1 and 2"].Y, []float64{4}), "%+v", f.Series)
 	var many []fedkit.Float
 	for i := range 15 {
 		many = append(many, fedkit.Float(i+1))
@@ -85,9 +80,7 @@ func TestClusterDistances(t *testing.T) {
 	f = ClusterDistances(grouped("IFCA", 0, []float64{0, 0}, many, many))
 	expect.OK(t, f.Err())
 	s = byName(f)
-	if len(s) != 3 || !near(s["farthest pair"].Y, []float64{15, 15}) || !near(s["mean of all pairs"].Y, []float64{8, 8}) ||
-		!near(s["nearest pair"].Y, []float64{1, 1}) || f.Note != "15 pairs of clusters" {
-		t.Errorf("%+v, note %q", f.Series, f.Note)
-	}
+	expect.That(t, len(s) == 3 && near(s["farthest pair"].Y, []float64{15, 15}) && near(s["mean of all pairs"].Y, []float64{8, 8}) &&
+		near(s["nearest pair"].Y, []float64{1, 1}) && f.Note == "15 pairs of clusters", "%+v, note %q", f.Series, f.Note)
 	charttest.Golden(t, "cluster-distances", f)
 }

@@ -134,9 +134,7 @@ func TestAxesOfAccuracyEndAt100(t *testing.T) {
 		t.Errorf("the axes are %v", all)
 	}
 	for _, s := range row[0].Series {
-		if s.Mark == chart.Cells && (slices.Max(s.X2) > 1 || s.X2[0]-s.X[0] < 0.004) {
-			t.Errorf("a bar from %v to %v", s.X, s.X2)
-		}
+		expect.That(t, s.Mark != chart.Cells || (slices.Max(s.X2) <= 1 && s.X2[0]-s.X[0] >= 0.004), "a bar from %v to %v", s.X, s.X2)
 	}
 }
 
@@ -144,9 +142,7 @@ func TestAxesOfAccuracyEndAt100(t *testing.T) {
 func TestPanelsShareBounds(t *testing.T) {
 	row := Facets(over(compare.ARI), Panel{Name: "a", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{-0.3, 1})}}, Panel{Name: "b", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{0.5, 1})}})
 	for _, ends := range axes(t, "adjusted Rand index", row) {
-		if ends[0] != -0.3 || ends[1] != 1 {
-			t.Errorf("an axis over %v", ends)
-		}
+		expect.That(t, ends[0] == -0.3 && ends[1] == 1, "an axis over %v", ends)
 	}
 }
 
@@ -164,7 +160,5 @@ func TestHeatBeside(t *testing.T) {
 	if c := a.Series[0].Covers; !near(c, []float64{least, most}) || !slices.Equal(c, b.Series[0].Covers) || a.Series[0].Of != "drift" {
 		t.Errorf("the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)
 	}
-	if Heat(low, Drift, low, nil).Err() == nil {
-		t.Error("a nil history beside")
-	}
+	expect.That(t, Heat(low, Drift, low, nil).Err() != nil, "a nil history beside")
 }

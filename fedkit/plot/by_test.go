@@ -27,13 +27,10 @@ func TestBy(t *testing.T) {
 	f := By("η", compare.Accuracy, runs...)
 	expect.OK(t, f.Err())
 	s := byName(f)
-	if len(f.Series) != 3 || !near(f.Series[0].X, []float64{0.01, 0.1}) || !near(f.Series[0].Y, []float64{0.4, 0.6}) || f.Series[0].Hi != nil || !near(s["B"].X, []float64{1}) ||
-		!near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) || !f.Series[2].Thin || f.Series[2].Mark != chart.Dots {
-		t.Errorf("%+v", f.Series)
-	}
-	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "line: mean of 1 to 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)") {
-		t.Errorf("%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
-	}
+	expect.That(t, len(f.Series) == 3 && near(f.Series[0].X, []float64{0.01, 0.1}) && near(f.Series[0].Y, []float64{0.4, 0.6}) && f.Series[0].Hi == nil && near(s["B"].X, []float64{1}) &&
+		near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) && f.Series[2].Thin && f.Series[2].Mark == chart.Dots, "%+v", f.Series)
+	expect.That(t, f.X.Log && f.X.Title == "η" && f.Title == "accuracy by η" && f.Y.Title == "accuracy of the global model" && strings.Contains(f.Note, "line: mean of 1 to 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)"),
+		"%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
 	charttest.Spec(t, f)
 }
 

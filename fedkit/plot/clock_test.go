@@ -56,13 +56,10 @@ func TestGantt(t *testing.T) {
 		"no result":      {{0, 10, 1}, {6, 13, 0}},
 		"dropped out":    {{13, 13, 0}},
 	} {
-		if !slices.Equal(got[name], want) {
-			t.Errorf("%s: %v, want %v", name, got[name], want)
-		}
+		expect.That(t, slices.Equal(got[name], want), "%s: %v, want %v", name, got[name], want)
 	}
-	if !slices.Equal(f.Y.Names, []string{"3", "2", "1", "0"}) || f.X.Title != "simulated time (s)" || f.Series[1].Tip[1] != "2: 8 s" {
-		t.Errorf("rows %q, axis %q, tip %q", f.Y.Names, f.X.Title, f.Series[1].Tip)
-	}
+	expect.That(t, slices.Equal(f.Y.Names, []string{"3", "2", "1", "0"}) && f.X.Title == "simulated time (s)" && f.Series[1].Tip[1] == "2: 8 s",
+		"rows %q, axis %q, tip %q", f.Y.Names, f.X.Title, f.Series[1].Tip)
 }
 
 // Work is cut off at the ends of the rounds shown.
@@ -106,9 +103,7 @@ func TestLongRunsOnAClock(t *testing.T) {
 		"a bar is 5 rounds of staleness":                                             Staleness(h),
 		"":                                                                           Over(compare.RoundTime, h),
 	} {
-		if f.Err() != nil || !strings.HasSuffix(f.Note, says) || !f.Fits() {
-			t.Errorf("%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())
-		}
+		expect.That(t, f.Err() == nil && strings.HasSuffix(f.Note, says) && f.Fits(), "%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())
 		charttest.Spec(t, f)
 	}
 	if f := Gantt(working("large", 61, 2)); strings.Contains(f.Note, "line") || f.X.Title != "simulated time (h)" || len(f.Series) != 5 {
@@ -121,9 +116,8 @@ func TestStaleness(t *testing.T) {
 	f := Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2}))
 	expect.OK(t, f.Err())
 	a, b := f.Series[0], f.Series[1]
-	if !near(a.X, []float64{-0.44, 0.56}) || !near(a.X2, []float64{0, 1}) || !near(a.Y2, []float64{2. / 3, 1. / 3}) || !near(b.X, []float64{0}) || !near(b.Y2, []float64{1}) {
-		t.Errorf("%+v", f.Series)
-	}
+	expect.That(t, near(a.X, []float64{-0.44, 0.56}) && near(a.X2, []float64{0, 1}) && near(a.Y2, []float64{2. / 3, 1. / 3}) && near(b.X, []float64{0}) && near(b.Y2, []float64{1}),
+		"%+v", f.Series)
 	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) || !near(f.X.Include, []float64{-0.5, 1.5}) {
 		t.Errorf("%q, want %q; axis over %v", a.Tip, want, f.X.Include)
 	}

@@ -23,9 +23,7 @@ func assignments(rounds ...[]int) *fedkit.History {
 func TestClustersKeepTheirColors(t *testing.T) {
 	f := Clusters(assignments([]int{0, 0, 1, 1}, []int{1, 1, 0, 0}, []int{2, -1, 0, 0}, []int{1, 1, 1, 0}))
 	expect.OK(t, f.Err())
-	if len(f.Series) != 2 || f.Series[0].Name != "cluster 0" || f.Series[1].Name != "cluster 1" {
-		t.Fatalf("%+v", f.Series)
-	}
+	expect.Must(t, len(f.Series) == 2 && f.Series[0].Name == "cluster 0" && f.Series[1].Name == "cluster 1", "%+v", f.Series)
 	// Clients 0 and 1 stay, though 1 is without a cluster for a round; client 2 changes to them in round 4.
 	a, b := f.Series[0], f.Series[1]
 	if want := []float64{0.5, 0.5, 3.5, 3.5}; !slices.Equal(a.X, want) {
@@ -34,9 +32,7 @@ func TestClustersKeepTheirColors(t *testing.T) {
 	if want := []float64{4.5, 2.5, 4.5, 4.5}; !slices.Equal(a.X2, want) {
 		t.Errorf("cluster 0 to %v, want %v", a.X2, want)
 	}
-	if !slices.Equal(b.X, []float64{0.5, 0.5}) || !slices.Equal(b.X2, []float64{3.5, 4.5}) {
-		t.Errorf("cluster 1 from %v to %v", b.X, b.X2)
-	}
+	expect.That(t, slices.Equal(b.X, []float64{0.5, 0.5}) && slices.Equal(b.X2, []float64{3.5, 4.5}), "cluster 1 from %v to %v", b.X, b.X2)
 }
 
 // Sorted by true group, clients of one group are side by side, with a line between groups and a strip that has the color

@@ -30,9 +30,7 @@ func TestDendrogram(t *testing.T) {
 		t.Errorf("leaves %v, want %v", f.X.Names, want)
 	}
 	s := byName(f)
-	if len(s) != 5 || len(f.Series) != 5 {
-		t.Fatalf("%+v", f.Series)
-	}
+	expect.Must(t, len(s) == 5 && len(f.Series) == 5, "%+v", f.Series)
 	// Each merge has two legs, in the colors of what they hold, and a bar, in that of both.
 	for _, c := range []struct {
 		name  string
@@ -48,18 +46,14 @@ func TestDendrogram(t *testing.T) {
 			a, b := slices.Sorted(slices.Values(v)), slices.Sorted(slices.Values(w))
 			return near(a, b)
 		}
-		if !swap(got.X, c.x) || !swap(got.X2, c.x2) || !swap(got.Y, c.y) || !swap(got.Y2, c.y2) {
-			t.Errorf("%s: from (%v, %v) to (%v, %v)", c.name, got.X, got.Y, got.X2, got.Y2)
-		}
+		expect.That(t, swap(got.X, c.x) && swap(got.X2, c.x2) && swap(got.Y, c.y) && swap(got.Y2, c.y2),
+			"%s: from (%v, %v) to (%v, %v)", c.name, got.X, got.Y, got.X2, got.Y2)
 	}
-	if !near(f.Targets, []float64{4.5}) {
-		t.Errorf("cut at %v, want between 3 and 6", f.Targets)
-	}
+	expect.That(t, near(f.Targets, []float64{4.5}), "cut at %v, want between 3 and 6", f.Targets)
 	// Client 4 is of group 1 in cluster 0: its dot has the other cluster's color.
 	one := s["group 1"]
-	if one.Of != "cluster 1" || !slices.Equal(one.Tip, []string{"1", "3", "4"}) || !near(one.X, []float64{0, 1, 2}) || s["group 0"].Of != "cluster 0" {
-		t.Errorf("%+v", one)
-	}
+	expect.That(t, one.Of == "cluster 1" && slices.Equal(one.Tip, []string{"1", "3", "4"}) && near(one.X, []float64{0, 1, 2}) && s["group 0"].Of == "cluster 0",
+		"%+v", one)
 	charttest.Golden(t, "dendrogram", f)
 }
 
@@ -77,12 +71,9 @@ func TestDendrogramCuts(t *testing.T) {
 		"some without": {[]int{0, -1, 0, -1, 0}, nil, 2},
 	} {
 		f := Dendrogram(small, c.labels)
-		if f.Err() != nil || !near(f.Targets, c.cut) || len(f.Series) != c.series {
-			t.Errorf("%s: cut at %v, %d series, %v", says, f.Targets, len(f.Series), f.Err())
-		}
-		if (says == "another tree" || says == "some without") != (f.Note == "the clusters are not a cut of this tree") {
-			t.Errorf("note %q", f.Note)
-		}
+		expect.That(t, f.Err() == nil && near(f.Targets, c.cut) && len(f.Series) == c.series,
+			"%s: cut at %v, %d series, %v", says, f.Targets, len(f.Series), f.Err())
+		expect.That(t, (says == "another tree" || says == "some without") == (f.Note == "the clusters are not a cut of this tree"), "note %q", f.Note)
 	}
 }
 
@@ -92,17 +83,14 @@ func TestDendrogramOfMany(t *testing.T) {
 	tree := expect.Value(cluster.Link(p, cluster.Ward))(t)
 	f := Dendrogram(tree, tree.Cut(4), truth...)
 	expect.OK(t, f.Err())
-	if len(f.X.Names) != 100 || !strings.Contains(f.Note, "merged below") || !f.Fits() {
-		t.Errorf("%d leaves, note %q, all drawn: %v", len(f.X.Names), f.Note, f.Fits())
-	}
+	expect.That(t, len(f.X.Names) == 100 && strings.Contains(f.Note, "merged below") && f.Fits(),
+		"%d leaves, note %q, all drawn: %v", len(f.X.Names), f.Note, f.Fits())
 	lines := 0
 	for _, s := range f.Series {
 		if s.Mark == chart.Segments {
 			lines += len(s.X)
 		}
 	}
-	if lines != 3*99 {
-		t.Errorf("%d lines for 99 merges", lines)
-	}
+	expect.That(t, lines == 3*99, "%d lines for 99 merges", lines)
 	charttest.Spec(t, f)
 }

@@ -31,9 +31,8 @@ func TestRatesAreNotSeeds(t *testing.T) {
 	a, b := with(0, 0.001), with(0, 0.1)
 	for what, f := range map[string]*chart.Figure{"accuracy": Accuracy(a, b), "loss": Over(compare.Loss, a, b)} {
 		expect.OK(t, f.Err())
-		if len(f.Series) != 2 || f.Series[0].Name != "FedAvg, Local.LR 0.001" || f.Series[1].Name != "FedAvg, Local.LR 0.1" || f.Series[0].Lo != nil {
-			t.Errorf("%s: %+v", what, f.Series)
-		}
+		expect.That(t, len(f.Series) == 2 && f.Series[0].Name == "FedAvg, Local.LR 0.001" && f.Series[1].Name == "FedAvg, Local.LR 0.1" && f.Series[0].Lo == nil,
+			"%s: %+v", what, f.Series)
 	}
 	s := func(h *fedkit.History) *fedkit.History { return scored(h, 0, []float64{0.5}, []int{1}) }
 	if f := ClientAccuracy(s(a), s(b)); len(f.Y.Names) != 2 || f.Y.Names[1] != "FedAvg, Local.LR 0.001" {
@@ -62,7 +61,6 @@ func TestClosures(t *testing.T) {
 		return h
 	}
 	f := Accuracy(run(0), run(1))
-	if len(f.Series) != 3 || !strings.Contains(f.Note, "FedAvg: runs may differ in Selector, a function without a name") {
-		t.Errorf("%d curves, note %q", len(f.Series), f.Note)
-	}
+	expect.That(t, len(f.Series) == 3 && strings.Contains(f.Note, "FedAvg: runs may differ in Selector, a function without a name"),
+		"%d curves, note %q", len(f.Series), f.Note)
 }

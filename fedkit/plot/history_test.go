@@ -46,12 +46,8 @@ func TestMeanOverClients(t *testing.T) {
 	b := scored(historyOf("B", nan, nan), 1, []float64{0.25}, []int{7})
 	f := Accuracy(a, b)
 	expect.OK(t, f.Err())
-	if !near(f.Series[0].Y, []float64{0.5}) || !near(f.Series[1].X, []float64{2}) || !near(f.Series[1].Y, []float64{0.25}) {
-		t.Errorf("%+v", f.Series)
-	}
-	if !strings.Contains(f.Y.Title, "clients") {
-		t.Errorf("axis %q", f.Y.Title)
-	}
+	expect.That(t, near(f.Series[0].Y, []float64{0.5}) && near(f.Series[1].X, []float64{2}) && near(f.Series[1].Y, []float64{0.25}), "%+v", f.Series)
+	expect.That(t, strings.Contains(f.Y.Title, "clients"), "axis %q", f.Y.Title)
 	if f := Accuracy(a); !strings.Contains(f.Y.Title, "global") || !near(f.Series[0].Y, []float64{0.9}) {
 		t.Errorf("alone: %q, %v", f.Y.Title, f.Series[0].Y)
 	}
@@ -74,12 +70,10 @@ func TestBox(t *testing.T) {
 	f := ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
 	expect.OK(t, f.Err())
 	box, dots, bar := f.Series[0], f.Series[1], f.Series[2]
-	if !near(box.X, []float64{0.2}) || !near(box.X2, []float64{0.4}) || !near([]float64{(bar.X[0] + bar.X2[0]) / 2}, []float64{0.3}) {
-		t.Errorf("box %v–%v, median %v–%v", box.X, box.X2, bar.X, bar.X2)
-	}
-	if !near(dots.X, []float64{0.1, 0.2, 0.3, 0.4, 0.5}) || !slices.Equal(dots.Tip, []string{"2", "1", "3", "0", "4"}) {
-		t.Errorf("dots %v %v", dots.X, dots.Tip)
-	}
+	expect.That(t, near(box.X, []float64{0.2}) && near(box.X2, []float64{0.4}) && near([]float64{(bar.X[0] + bar.X2[0]) / 2}, []float64{0.3}),
+		"box %v–%v, median %v–%v", box.X, box.X2, bar.X, bar.X2)
+	expect.That(t, near(dots.X, []float64{0.1, 0.2, 0.3, 0.4, 0.5}) && slices.Equal(dots.Tip, []string{"2", "1", "3", "0", "4"}),
+		"dots %v %v", dots.X, dots.Tip)
 }
 
 // Beyond 40 clients there are cells, and a strip of the true groups.
@@ -108,9 +102,7 @@ func TestStays(t *testing.T) {
 		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Clusters: a})
 	}
 	for _, f := range []*chart.Figure{Clusters(h), Clusters(h, make([]int, 60)...)} {
-		if f.Err() != nil || !strings.Contains(f.Note, "of the 300 rounds") || !f.Fits() {
-			t.Fatal(f, f.Err(), f.Fits())
-		}
+		expect.Must(t, f.Err() == nil && strings.Contains(f.Note, "of the 300 rounds") && f.Fits(), "%v %v %v", f, f.Err(), f.Fits())
 		charttest.Spec(t, f)
 	}
 }

@@ -44,9 +44,8 @@ func TestLiveInNotebook(t *testing.T) {
 		}
 	}
 	last := c.Outputs[len(c.Outputs)-1]
-	if len(ids) != 2 || last.ID != ids[1] || last.Forms["application/vnd.vegalite.v5+json"] == nil {
-		t.Fatalf("%d outputs, the last %v: want one line, then one figure", len(ids), last)
-	}
+	expect.Must(t, len(ids) == 2 && last.ID == ids[1] && last.Forms["application/vnd.vegalite.v5+json"] != nil,
+		"%d outputs, the last %v: want one line, then one figure", len(ids), last)
 	c.Err = errors.New("pipe closed")
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), synthetic("FedAvg", 1, 50, 1, 10, 0.9), nil) })
 	if n := strings.Count(said, "pipe closed"); n != 1 || !strings.HasPrefix(said, chart.ErrorPrefix) {
@@ -77,9 +76,8 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	}
 	runs := ended(t, append(hs, synthetic("FedProx", 9, 20, 1, 5, 0.9))...)
 	row := live("live", runs)
-	if len(row) != 2 || len(row[0].Series) != 5 || len(row[0].Series[0].X) != 20 || row[0].Series[1].Name != "FedProx" || !row[0].Series[4].Thin {
-		t.Fatalf("want two lines, and three thin ones: %+v", row)
-	}
+	expect.Must(t, len(row) == 2 && len(row[0].Series) == 5 && len(row[0].Series[0].X) == 20 && row[0].Series[1].Name == "FedProx" && row[0].Series[4].Thin,
+		"want two lines, and three thin ones: %+v", row)
 	// A fourth seed in progress: its own line, beside those of the finished ones.
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
@@ -107,9 +105,7 @@ func TestLiveAxisIsSteady(t *testing.T) {
 		runs := ended(t, h)
 		runs[0].Ended, runs[0].Planned = false, 50
 		for _, f := range live("live", runs) {
-			if !slices.Equal(f.X.Include, []float64{1, 50}) {
-				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
-			}
+			expect.That(t, slices.Equal(f.X.Include, []float64{1, 50}), "%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
 		}
 		runs[0].Ended = true
 		if c := live("live", runs)[0].X.Include; c != nil {

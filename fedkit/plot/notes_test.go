@@ -26,10 +26,8 @@ func TestNote(t *testing.T) {
 	f := Over(compare.Note("norm"), noted(0, "norm", 1, nan, 4000), noted(1, "norm", 3, 5, 4000))
 	expect.OK(t, f.Err())
 	s := f.Series[0]
-	if len(f.Series) != 3 || s.Name != "CFL" || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{2, 4000}) ||
-		!near(f.Series[1].Y, []float64{1, 4000}) || !near(f.Series[2].X, []float64{1, 2, 3}) || f.Y.Title != "norm" || !f.Y.Log || f.X.Title != "round" {
-		t.Errorf("%+v", f)
-	}
+	expect.That(t, len(f.Series) == 3 && s.Name == "CFL" && near(s.X, []float64{1, 3}) && near(s.Y, []float64{2, 4000}) &&
+		near(f.Series[1].Y, []float64{1, 4000}) && near(f.Series[2].X, []float64{1, 2, 3}) && f.Y.Title == "norm" && f.Y.Log && f.X.Title == "round", "%+v", f)
 }
 
 // metered gives round i of h a metric of the global model, and of clients with one example each; NaN is a client without.
@@ -61,9 +59,8 @@ func TestMetric(t *testing.T) {
 	b := metered(historyOf("B", nan), 0, nan, 0.5, 0.75, nan)
 	f = Over(compare.Metric("F1"), a, b)
 	expect.OK(t, f.Err())
-	if !near(f.Series[0].Y, []float64{0.5, 0.5}) || !near(f.Series[1].Y, []float64{0.625}) || f.Y.Title != "F1 of the clients' models (mean)" {
-		t.Errorf("%+v", f)
-	}
+	expect.That(t, near(f.Series[0].Y, []float64{0.5, 0.5}) && near(f.Series[1].Y, []float64{0.625}) && f.Y.Title == "F1 of the clients' models (mean)",
+		"%+v", f)
 	a.Rounds[0].Personal = true
 	if f := Over(compare.Metric("F1"), a); len(f.Series) != 2 || f.Series[1].Name != "A, clients' own" || !near(f.Series[1].Y, []float64{0.5, 0.5}) {
 		t.Errorf("personal models: %+v", f)

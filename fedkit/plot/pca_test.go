@@ -22,13 +22,10 @@ func TestPCA(t *testing.T) {
 	row := PCA(cluster.FromVectors(x), []int{0, 1, -1, 0}, 0, 0, 1, 1)
 	expect.OK(t, row.Err())
 	f, g := row[0], row[1]
-	if f.X.Title != "first component (90.0 % of the variance)" || f.Y.Title != "second component (10.0 % of the variance)" {
-		t.Errorf("axes %q and %q", f.X.Title, f.Y.Title)
-	}
+	expect.That(t, f.X.Title == "first component (90.0 % of the variance)" && f.Y.Title == "second component (10.0 % of the variance)",
+		"axes %q and %q", f.X.Title, f.Y.Title)
 	s := byName(f)
-	if len(s) != 3 || !slices.Equal(s["cluster 0"].Tip, []string{"0", "3"}) || !slices.Equal(s["no cluster"].Tip, []string{"2"}) {
-		t.Fatalf("%+v", f.Series)
-	}
+	expect.Must(t, len(s) == 3 && slices.Equal(s["cluster 0"].Tip, []string{"0", "3"}) && slices.Equal(s["no cluster"].Tip, []string{"2"}), "%+v", f.Series)
 	if a, b := s["cluster 0"].X[0], s["cluster 1"].X[0]; !near([]float64{a * b}, []float64{-9}) {
 		t.Errorf("clients 0 and 1 are at %g and %g, want 3 and −3", a, b)
 	}

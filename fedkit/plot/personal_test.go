@@ -29,10 +29,8 @@ func ordinary(name string) *fedkit.History {
 func TestPersonalCurves(t *testing.T) {
 	f := Accuracy(personal("FedPRISM"), ordinary("FedAvg"))
 	expect.OK(t, f.Err())
-	if len(f.Series) != 3 || f.Y.Title != "accuracy of the global model and of the clients' models (mean)" ||
-		f.Note != "unless a name says otherwise: of the global model" {
-		t.Fatalf("%d curves, axis %q, note %q", len(f.Series), f.Y.Title, f.Note)
-	}
+	expect.Must(t, len(f.Series) == 3 && f.Y.Title == "accuracy of the global model and of the clients' models (mean)" &&
+		f.Note == "unless a name says otherwise: of the global model", "%d curves, axis %q, note %q", len(f.Series), f.Y.Title, f.Note)
 	for i, want := range []struct {
 		name, like string
 		y          []float64
@@ -48,10 +46,8 @@ func TestPersonalCurves(t *testing.T) {
 	local := scored(historyOf("Local", nan, nan), 1, []float64{0.2, 0.4}, []int{1, 1})
 	local.Rounds[1].Personal = true
 	f = Over(compare.Loss, personal("FedPRISM"), local)
-	if len(f.Series) != 3 || f.Series[0].Name != "FedPRISM, clients' own" || f.Series[1].Name != "FedPRISM, global" ||
-		f.Series[1].Like != f.Series[0].Name || f.Series[2].Name != "Local" || f.Note != "unless a name says otherwise: of the clients' models (mean); values in 1 of 2 rounds (Local)" {
-		t.Errorf("%+v, note %q", f.Series, f.Note)
-	}
+	expect.That(t, len(f.Series) == 3 && f.Series[0].Name == "FedPRISM, clients' own" && f.Series[1].Name == "FedPRISM, global" &&
+		f.Series[1].Like == f.Series[0].Name && f.Series[2].Name == "Local" && f.Note == "unless a name says otherwise: of the clients' models (mean); values in 1 of 2 rounds (Local)", "%+v, note %q", f.Series, f.Note)
 	if f := Accuracy(ordinary("FedAvg")); len(f.Series) != 1 || f.Series[0].Name != "FedAvg" || f.Y.Title != "accuracy of the global model" {
 		t.Errorf("one model: %+v, axis %q", f.Series, f.Y.Title)
 	}

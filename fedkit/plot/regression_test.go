@@ -37,9 +37,8 @@ func TestRegressionFigures(t *testing.T) {
 	} {
 		expect.OK(t, f.Err())
 		words := f.Title + f.X.Title + f.Y.Title + f.Note
-		if f.X.Percent || f.Y.Percent || strings.Contains(words, "ccuracy") || !strings.Contains(words, "R²") {
-			t.Errorf("%s says %q, percent: %v, %v", name, words, f.X.Percent, f.Y.Percent)
-		}
+		expect.That(t, !f.X.Percent && !f.Y.Percent && !strings.Contains(words, "ccuracy") && strings.Contains(words, "R²"),
+			"%s says %q, percent: %v, %v", name, words, f.X.Percent, f.Y.Percent)
 		charttest.Spec(t, f)
 	}
 	if f := Accuracy(a); f.Title != "Test R²" || f.Y.Title != "R² of the global model" || !near(f.Series[0].Y, []float64{-1, 0.5, 0.7}) {
@@ -52,7 +51,5 @@ func TestRegressionFigures(t *testing.T) {
 		t.Errorf("beside labels: %+v", row)
 	}
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), a, nil) })
-	if !strings.Contains(said, "· R² 0.700 · loss 2") || strings.Contains(said, "accuracy") {
-		t.Errorf("the line is %q", said)
-	}
+	expect.That(t, strings.Contains(said, "· R² 0.700 · loss 2") && !strings.Contains(said, "accuracy"), "the line is %q", said)
 }

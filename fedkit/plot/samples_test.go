@@ -40,24 +40,17 @@ func TestSamples(t *testing.T) {
 	// Columns are the labels 0, 1, 2, 0. Column 1 of group 0 begins its search at client 0, column 3 at client 1; nobody
 	// of group 0 holds a 2, nor does group 5 hold a 1 or a second 0.
 	want := []string{"row 0, client 0, label 0", "row 1, client 0, label 1", "row 3, client 1, label 0", "row 5, client 2, label 0", "row 2, client 2, label 2"}
-	if !slices.Equal(s.Tip, want) || !near(s.X, []float64{0, 1, 3, 0, 2}) || !near(s.Y, []float64{1, 1, 1, 0, 0}) {
-		t.Errorf("%q at %v, %v", s.Tip, s.X, s.Y)
-	}
-	if !slices.Equal(f.X.Names, []string{"0", "1", "2", "0"}) || !slices.Equal(f.Y.Names, []string{"group 5", "group 0"}) {
-		t.Errorf("axes %q, %q", f.X.Names, f.Y.Names)
-	}
-	if !strings.HasPrefix(f.Note, "pixels: by hand; ") {
-		t.Errorf("note %q", f.Note)
-	}
+	expect.That(t, slices.Equal(s.Tip, want) && near(s.X, []float64{0, 1, 3, 0, 2}) && near(s.Y, []float64{1, 1, 1, 0, 0}), "%q at %v, %v", s.Tip, s.X, s.Y)
+	expect.That(t, slices.Equal(f.X.Names, []string{"0", "1", "2", "0"}) && slices.Equal(f.Y.Names, []string{"group 5", "group 0"}),
+		"axes %q, %q", f.X.Names, f.Y.Names)
+	expect.That(t, strings.HasPrefix(f.Note, "pixels: by hand; "), "note %q", f.Note)
 
 	// The image that the notebook gets is the row's: 6 … 11 sixteenths of white.
 	data := f.VegaLite()["layer"].([]any)[0].(map[string]any)["data"].(map[string]any)
 	url := data["values"].([]any)[0].(map[string]any)["u"].([]any)[1].(string)
 	file := expect.Value(base64.StdEncoding.DecodeString(strings.TrimPrefix(url, "data:image/png;base64,")))(t)
 	img, err := png.Decode(bytes.NewReader(file))
-	if err != nil || img.Bounds().Dx() != 3 || img.Bounds().Dy() != 2 {
-		t.Fatal(img, err)
-	}
+	expect.Must(t, err == nil && img.Bounds().Dx() == 3 && img.Bounds().Dy() == 2, "%v %v", img, err)
 	for i, v := range []uint8{96, 112, 128, 143, 159, 175} { // round(255·v/16)
 		if got := color.GrayModel.Convert(img.At(i%3, i/3)).(color.Gray).Y; got != v {
 			t.Errorf("element %d is %d, want %d", i, got, v)

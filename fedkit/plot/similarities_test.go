@@ -38,21 +38,16 @@ var alike4 = mat.NewSymDense(4, []float64{
 func TestSimilarities(t *testing.T) {
 	f := Similarities(cluster.FromGram(alike4), []int{0, 1, 0, 1}, 1, 0, 1, 1)
 	expect.OK(t, f.Err())
-	if !slices.Equal(f.Y.Names, []string{"3", "1", "2", "0"}) || !slices.Equal(f.X.Names, []string{"0", "", "1", "", "", ""}) {
-		t.Errorf("rows from the bottom %q, columns %q", f.Y.Names, f.X.Names)
-	}
+	expect.That(t, slices.Equal(f.Y.Names, []string{"3", "1", "2", "0"}) && slices.Equal(f.X.Names, []string{"0", "", "1", "", "", ""}),
+		"rows from the bottom %q, columns %q", f.Y.Names, f.X.Names)
 	values, s, cells := map[string]float64{}, byName(f), f.Series[0]
 	for i, tip := range cells.Tip {
 		values[tip] = cells.Values[i]
 	}
 	for tip, want := range map[string]float64{"0 and 2: 0.9": 0.9, "2 and 0: 0.9": 0.9, "1 and 3: 0.8": 0.8, "3 and 0: −0.6": -0.6, "0 and 0: 1": 0.9} {
-		if math.Abs(values[tip]-want) > 1e-12 {
-			t.Errorf("%s has the color of %g, want %g", tip, values[tip], want)
-		}
+		expect.That(t, math.Abs(values[tip]-want) <= 1e-12, "%s has the color of %g, want %g", tip, values[tip], want)
 	}
-	if len(values) != 16 || !slices.Equal(cells.Covers, []float64{-1, 1}) {
-		t.Errorf("%d cells, want 16, on a scale over %v", len(values), cells.Covers)
-	}
+	expect.That(t, len(values) == 16 && slices.Equal(cells.Covers, []float64{-1, 1}), "%d cells, want 16, on a scale over %v", len(values), cells.Covers)
 	if b := s["border"]; !near(b.X, []float64{1.5, -0.5}) || !near(b.Y, []float64{-0.5, 1.5}) {
 		t.Errorf("borders from %v, %v", b.X, b.Y)
 	}
@@ -70,12 +65,9 @@ func TestSimilaritiesOfMany(t *testing.T) {
 		expect.OK(t, f.Err())
 		rows := min(n, 200)
 		s := byName(f)
-		if len(f.Y.Names) != rows || len(f.Series[0].Values) != rows*rows || !f.Fits() || len(s["border"].X) != 6 {
-			t.Errorf("%d rows, %d borders, all drawn: %v", len(f.Y.Names), len(s["border"].X), f.Fits())
-		}
-		if (n > rows) != strings.Contains(f.Note, "200 of 300 clients") {
-			t.Errorf("note %q", f.Note)
-		}
+		expect.That(t, len(f.Y.Names) == rows && len(f.Series[0].Values) == rows*rows && f.Fits() && len(s["border"].X) == 6,
+			"%d rows, %d borders, all drawn: %v", len(f.Y.Names), len(s["border"].X), f.Fits())
+		expect.That(t, (n > rows) == strings.Contains(f.Note, "200 of 300 clients"), "note %q", f.Note)
 		charttest.Spec(t, f)
 	}
 }
@@ -93,9 +85,7 @@ func TestSimilaritiesOfFew(t *testing.T) {
 			tips[tip] = true
 		}
 	}
-	if !tips["0 and 2: 1"] || !tips["0 and 1: 0"] || !tips["1 and 1: 0"] {
-		t.Errorf("%v", tips)
-	}
+	expect.That(t, tips["0 and 2: 1"] && tips["0 and 1: 0"] && tips["1 and 1: 0"], "%v", tips)
 	if f := Similarities(cluster.FromGram(mat.NewSymDense(1, []float64{2})), nil); f.Err() != nil {
 		t.Error(f.Err())
 	}

@@ -129,9 +129,8 @@ func TestDots(t *testing.T) {
 	noted := historyOf("A", 0.5)
 	noted.Rounds[0].Notes = map[string]fedkit.Float{"late": 3}
 	row = Dots(compare.Note("late"), "", Panel{Name: "x", Runs: []*fedkit.History{historyOf("A", 0.5)}}, Panel{Name: "y", Runs: []*fedkit.History{noted}})
-	if row.Err() != nil || len(row) != 1 || row[0].Title != "y" || row[0].Y.Names[0] != "A" || !strings.HasPrefix(row[0].Note, "left out, without a value: x") {
-		t.Errorf("%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
-	}
+	expect.That(t, row.Err() == nil && len(row) == 1 && row[0].Title == "y" && row[0].Y.Names[0] == "A" && strings.HasPrefix(row[0].Note, "left out, without a value: x"),
+		"%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
 }
 
 // Each cell has its number, without the interval, which is in the tip; the best of a column has an asterisk.
@@ -146,13 +145,10 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	for tip, want := range map[string]string{"Good, α = 1: 60.5 ± 6.4 %": "60.5*", "Poor, α = 11: 38.5 ± 6.4 %": "38.5", "Good, β: –": "–", "Fair, β: 50.0 %": "50.0"} {
-		if text[tip] != want {
-			t.Errorf("%s: %q, want %q", tip, text[tip], want)
-		}
+		expect.That(t, text[tip] == want, "%s: %q, want %q", tip, text[tip], want)
 	}
-	if f.Title != "accuracy (%)" || !strings.Contains(f.Note, "; *: best mean") || !slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}) {
-		t.Errorf("%q, %q, %q", f.Title, f.Note, f.X.Names)
-	}
+	expect.That(t, f.Title == "accuracy (%)" && strings.Contains(f.Note, "; *: best mean") && slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}),
+		"%q, %q, %q", f.Title, f.Note, f.X.Names)
 	charttest.Golden(t, "grid", f)
 }
 
@@ -161,12 +157,10 @@ func TestForest(t *testing.T) {
 	f := Forest(compare.Quantity{}, "Fair", panels(6)...)
 	expect.OK(t, f.Err())
 	better, worse := f.Series[4], f.Series[5]
-	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
-		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
-	}
-	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
-		t.Errorf("%q, %q", better.Tip, f.Note)
-	}
+	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Good"}) && near(better.X, []float64{0.1}) && near(worse.X, []float64{-0.2}) && f.X.Title == "accuracy minus that of Fair",
+		"%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
+	expect.That(t, strings.HasPrefix(better.Tip[0], "Good: 10.0 (") && strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; "),
+		"%q, %q", better.Tip, f.Note)
 	charttest.Golden(t, "forest", f)
 	// The smaller loss is better.
 	if f := Forest(compare.Loss, "Fair", panels(2)...); f.Err() != nil || f.Y.Names[1] != "Good" || len(f.Series[4].X) != 1 || f.Series[4].X[0] > 0 || !strings.Contains(f.Note, "paired t test") {

@@ -42,9 +42,7 @@ x, ''y'' & -- &  \\
 \par\smallskip{\footnotesize $\|$w$\|$$_2$ $\leq$ 10$^-$$^3$ $\times$ 5~\%\par}
 `,
 	} {
-		if got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -40,13 +40,9 @@ func TestNumbersStayWhole(t *testing.T) {
 		Lines: [][]string{{"", "to 90 % of all", "why"}, {"a b", "3 min 22 s ± 25.4 s", "it has 5 % of the rows"}}}
 	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
 	for _, want := range []string{">a b<", ">to 90~% of all<", ">3~min~22~s ±~25.4~s<", ">it has 5~% of the rows<", ">±~1.4~%<"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s has no %s", got, want)
-		}
+		expect.That(t, strings.Contains(got, want), "%s has no %s", got, want)
 	}
-	if strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0") {
-		t.Error("a no-break space in text")
-	}
+	expect.That(t, !strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0"), "a no-break space in text")
 }
 
 // Names from files neither control a terminal nor break lines, and no spreadsheet computes them. Numbers stay numbers.
@@ -99,9 +95,7 @@ func TestMarkedCells(t *testing.T) {
 </table>
 <small></small>`,
 	} {
-		if got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 	}
 	if tex := table.LaTeX(); !strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`) {
 		t.Error(tex)
