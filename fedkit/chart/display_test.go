@@ -1,10 +1,18 @@
 package chart
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
+	"image/color"
+	"image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,5 +143,186 @@ func TestErrorsInNotebook(t *testing.T) {
 	c.Err = errors.New("pipe closed")
 	if printed := charttest.Capture(t, &os.Stderr, line("a").Show); !strings.Contains(printed, "pipe closed") {
 		t.Errorf("printed %q", printed)
+	}
+}
+
+// needVLConvert skips a test on a machine without vl-convert.
+func needVLConvert(t *testing.T) (python string) {
+	python = cmp.Or(os.Getenv("FEDKIT_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import vl_convert").Run(); err != nil {
+		t.Skipf("%s has no vl-convert (%v): pip install vl-convert-python", python, err)
+	}
+	return python
+}
+
+// Figures of every kind, those whose specifications other tests compare, compile by themselves, and are drawn with all of their colors
+// and titles.
+func TestEveryKindIsDrawn(t *testing.T) {
+	python := needVLConvert(t)
+	files := slices.Concat(expect.Value(filepath.Glob("testdata/*.json"))(t), expect.Value(filepath.Glob("../plot/testdata/*.json"))(t))
+	all := converter + `    for line in sys.argv[2:]:
+        print(json.dumps(draw(json.load(open(line)), "svg").decode()))
+`
+	all = strings.Replace(all, "    sys.stdout.buffer.write(draw(json.load(sys.stdin), sys.argv[1]))\n", "", 1)
+	out, err := exec.Command(python, append([]string{"-c", all, "svg"}, files...)...).Output()
+	if exit, ok := err.(*exec.ExitError); ok {
+		t.Fatalf("%s", exit.Stderr)
+	}
+	lines := json.NewDecoder(bytes.NewReader(out))
+	for _, file := range files {
+		var svg string
+		var spec object
+		expect.OK(t, lines.Decode(&svg))
+		expect.OK(t, json.Unmarshal(expect.Value(os.ReadFile(file))(t), &spec))
+		if i := strings.Index(svg, "NaN"); i >= 0 || strings.Contains(svg, "undefined") {
+			t.Errorf("%s: %.200s", file, svg[max(0, i-100):])
+		}
+		views, _ := spec["concat"].([]any)
+		for _, view := range append(views, spec) {
+			title, _ := view.(object)["title"].(object)
+			for _, part := range []string{"text", "subtitle"} {
+				if says, _ := title[part].(string); !strings.Contains(html.UnescapeString(svg), says) {
+					t.Errorf("%s has no %q", file, says)
+				}
+			}
+			for _, color := range drawn(view) {
+				expect.That(t, strings.Contains(svg, color), "%s: nothing is drawn in %s", file, color)
+			}
+		}
+	}
+}
+
+// drawn lists the colors of names that have data.
+func drawn(v any) (colors []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, w := range v {
+			colors = append(colors, drawn(w)...)
+		}
+	case object:
+		encoding, _ := v["encoding"].(object)
+		if color, ok := encoding["color"].(object); ok {
+			scale := color["scale"].(object)
+			for i, name := range scale["domain"].([]any) {
+				if slices.ContainsFunc(v["data"].(object)["values"].([]any), func(row any) bool { return row.(object)["s"] == name }) {
+					colors = append(colors, strings.Replace(scale["range"].([]any)[i].(string), own, "#333333", 1))
+				}
+			}
+		}
+		colors = append(colors, drawn(v["layer"])...)
+	}
+	return colors
+}
+
+// Pictures are those of the specification, two pixels for each CSS pixel.
+func TestPictures(t *testing.T) {
+	needVLConvert(t)
+	dir := t.TempDir()
+	f := sized(300, 200)
+	for _, form := range []string{"a.png", "a.svg", "a.html"} {
+		expect.OK(t, f.Save(filepath.Join(dir, form)))
+	}
+	img := expect.Value(png.Decode(bytes.NewReader(expect.Value(os.ReadFile(filepath.Join(dir, "a.png")))(t))))(t)
+	if size := img.Bounds().Size(); size.X < 600 || size.X > 800 || size.Y < 400 || size.Y > 600 {
+		t.Errorf("%v pixels", size)
+	}
+	if _, _, _, alpha := img.At(0, 0).RGBA(); alpha != 0xffff {
+		t.Error("the background is not white")
+	}
+	if svg := string(expect.Value(os.ReadFile(filepath.Join(dir, "a.svg")))(t)); !strings.HasPrefix(svg, "<svg") {
+		t.Errorf("%.100s", svg)
+	}
+}
+
+// sized is a figure of this size.
+func sized(width, height int) *Figure {
+	f := line("a")
+	f.Width, f.Height = width, height
+	return f
+}
+
+// What the patch replaces are the sizes that a compiled row begins with, in Vega-Lite's order: one for all figures if these
+// have the same size, else one for each.
+func TestRowsFollowTheCell(t *testing.T) {
+	for _, c := range []struct {
+		row  Row
+		want []string
+	}{
+		{Row{sized(300, 200), sized(300, 200)}, []string{"0 childWidth"}},
+		{Row{sized(300, 200), sized(300, 100)}, []string{"0 childWidth"}},
+		{Row{sized(300, 200), sized(400, 200)}, []string{"1 concat_0_width", "2 concat_1_width"}}, // 0 is childHeight
+		{Row{sized(300, 200), sized(400, 100)}, []string{"0 concat_0_width", "2 concat_1_width"}},
+		{Row{matrix(8), matrix(8)}, []string{"0 childWidth", "1 childHeight"}},
+		{Row{matrix(8), sized(300, 200)}, []string{"0 concat_0_width", "1 concat_0_height", "2 concat_1_width"}},
+	} {
+		var got []string
+		for _, p := range c.row.VegaLite()["usermeta"].(object)["embedOptions"].(object)["patch"].([]any) {
+			p := p.(object)
+			if at, ok := strings.CutPrefix(p["path"].(string), "/signals/"); ok && at != "-" {
+				got = append(got, at+" "+p["value"].(object)["name"].(string))
+			}
+		}
+		expect.That(t, slices.Equal(got, c.want), "replaces %q, want %q", got, c.want)
+	}
+}
+
+// matrix is a figure whose cells keep their shape.
+func matrix(n int) *Figure {
+	s := square(n)
+	names := strings.Split(strings.Repeat("a", n), "")
+	return &Figure{X: Axis{Names: names}, Y: Axis{Names: names}, Width: 20 * n, Height: 20 * n, Series: []Series{s}}
+}
+
+// A figure alone is as wide as it wants to be, or as the cell has room for. A matrix keeps its shape.
+func TestFiguresFollowTheCell(t *testing.T) {
+	params := func(f *Figure) string { return fmt.Sprint(f.VegaLite()["params"]) }
+	if got := params(sized(300, 200)); !strings.Contains(got, "name:width") || !strings.Contains(got, "floor(300 * shrink)") || strings.Contains(got, "height") {
+		t.Error(got)
+	}
+	if got := params(matrix(8)); !strings.Contains(got, "8 * max(1, floor(20 * shrink))") || !strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height") {
+		t.Error(got)
+	}
+}
+
+// Text, axes and what is drawn in ink have the page's color. Other text can be read on any background.
+func TestFiguresFollowTheTheme(t *testing.T) {
+	border := Series{Name: "border", Mark: Segments, Ink: true}
+	border.Cell(0, 2, 1, 1)
+	spec := (&Figure{Title: "t", Series: []Series{border, {Name: "a", X: []float64{0, 2}, Y: []float64{1, 2}}}}).VegaLite()
+	config := spec["config"].(object)
+	expect.That(t, config["background"] == "transparent", "background %v", config["background"])
+	for part, options := range config {
+		options, _ := options.(object)
+		for name, value := range options {
+			expect.That(t, !strings.HasSuffix(strings.ToLower(name), "color") || value == "currentColor" || value == hex(faint),
+				"%s of %s is %v", name, part, value)
+		}
+	}
+	for _, background := range []color.NRGBA{white, dark} {
+		if r := contrast(faint, background); r < 3 {
+			t.Errorf("notes have a contrast of %.2f to %s", r, hex(background))
+		}
+	}
+	layer := spec["layer"].([]any)[0].(object)
+	if colors := layer["encoding"].(object)["color"].(object)["scale"].(object)["range"].([]any); !slices.Equal(colors, []any{"currentColor", hex(base[0])}) {
+		t.Errorf("colors %v", colors)
+	}
+}
+
+// Long words are broken at spaces, to lines that fit.
+func TestLongNames(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 20))
+	f := &Figure{Y: Axis{Names: []string{"short", long}}, Series: []Series{{Mark: Dots, X: []float64{0, 1}, Y: []float64{0, 1}}}}
+	s := expect.Value(Row{f}.prepare())(t)
+	name := s.panels[0].y.label(1)
+	if lines := strings.Split(name, "\n"); len(lines) < 3 || strings.ReplaceAll(name, "\n", " ") != long || s.panels[0].around() > 250 {
+		t.Errorf("%q", name)
+	}
+	expect.That(t, f.Y.Names[1] == long, "the figure itself has changed")
+	f.Title = long
+	f.Note = "short"
+	title := f.VegaLite()["title"].(object)
+	if e, ok := title["text"].(object); !ok || !strings.Contains(e["expr"].(string), "shrink < 0.98 ? ") || title["subtitle"] != "short" {
+		t.Errorf("%v", title)
 	}
 }

@@ -1,10 +1,12 @@
 package chart
 
 import (
+	"encoding/json"
 	"fmt"
 	"image"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/table"
 )
 
 func flow() *Figure {
@@ -234,4 +237,180 @@ func TestNamesAtEnds(t *testing.T) {
 		charttest.Spec(t, c.row)
 	}
 	charttest.Golden(t, "ends", figure(10, 20))
+}
+
+// Bands and axes end where the quantity does, unless a point lies beyond.
+func TestBounds(t *testing.T) {
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		y              Axis
+		at, lo, hi     float64   // of a point and its band; another point is at 0.5
+		wantLo, wantHi float64   // of the band
+		axis           []float64 // its ends
+	}{
+		"accuracy":             {Axis{Percent: true, Bounds: [2]float64{0, 1}, Include: []float64{0, 1.0015}}, 0.9, -0.3, 1.2, 0, 1, []float64{0, 1}},
+		"difference of shares": {Axis{Percent: true}, 0.9, -0.3, 1.2, -0.3, 1, []float64{-0.4, 1}},
+		"loss":                 {Axis{Bounds: [2]float64{0, inf}}, 0.9, -0.3, 1.2, 0, 1.2, []float64{0, 1.2}},
+		"between two ticks":    {Axis{Bounds: [2]float64{-0.03, 1}}, 0.9, -0.3, 1.2, -0.03, 1, []float64{-0.03, 1}},
+		"a point beyond":       {Axis{Percent: true, Bounds: [2]float64{0, 1}}, 1.1, -0.3, 1.2, 0, 1.2, []float64{0, 1.2}},
+		"none":                 {Axis{}, 0.9, -0.3, 1.2, -0.3, 1.2, []float64{-0.5, 1.5}},
+	} {
+		f := &Figure{Y: c.y, Series: []Series{{X: []float64{1, 2}, Y: []float64{0.5, c.at}, Lo: []float64{0.5, c.lo}, Hi: []float64{0.5, c.hi}}}}
+		s := expect.Value(Row{f}.prepare())(t)
+		p := s.panels[0]
+		if band := p.series[0]; band.Lo[1] != c.wantLo || band.Hi[1] != c.wantHi {
+			t.Errorf("%s: the band is [%g, %g], want [%g, %g]", name, band.Lo[1], band.Hi[1], c.wantLo, c.wantHi)
+		}
+		if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.axis) || p.y.ticks[0] < p.y.lo {
+			t.Errorf("%s: the axis is %v with ticks %v, want %v", name, got, p.y.ticks, c.axis)
+		}
+	}
+}
+
+// A method has one color in a row, though its names say what of it is shown.
+func TestOneColorForAMethod(t *testing.T) {
+	line := func(name, of, like string) Series {
+		return Series{Name: name, Of: of, Like: like, X: []float64{0, 1}, Y: []float64{1, 2}}
+	}
+	s, err := Row{
+		{Series: []Series{line("FedAvg", "", ""), line("k-means, own", "k-means", ""), line("k-means, global", "k-means", "k-means, own"), line("Ward", "", "")}},
+		{Series: []Series{line("Ward", "", ""), line("k-means", "", "")}},
+	}.prepare()
+	expect.OK(t, err)
+	own, global, ward, k := s.style["k-means, own"].color, s.style["k-means, global"].color, s.style["Ward"].color, s.style["k-means"].color
+	expect.That(t, own == base[1] && k == own && ward == base[2] && global != own, "k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
+}
+
+// Dots that count the same are drawn to one scale in all figures of a row.
+func TestOneScaleOfDots(t *testing.T) {
+	figure := func(area string, largest float64, width int) *Figure {
+		return &Figure{Area: area, Width: width, Series: []Series{{Mark: Dots, X: []float64{0, 30}, Y: []float64{0, 1}, Size: []float64{1, largest}}}}
+	}
+	s := expect.Value(Row{figure("rows", 10, 600), figure("steps", 7, 600), figure("rows", 40, 300)}.prepare())(t)
+	a, other, b := s.panels[0], s.panels[1], s.panels[2]
+	expect.That(t, a.most == 40 && b.most == 40 && a.side == b.side && other.most == 7 && other.side != b.side,
+		"largest %g, %g and %g, drawn %g, %g and %g wide", a.most, other.most, b.most, a.side, other.side, b.side)
+}
+
+// Names keep their colors in figures that have other names too, or not all of them.
+func TestColors(t *testing.T) {
+	defer Colors()
+	Colors("FedAvg", "IFCA", "FedAvg", "FedSC")
+	for _, c := range []struct {
+		names  []string
+		places []int
+	}{{[]string{"FedSC", "FedAvg"}, []int{2, 0}}, {[]string{"CFL", "IFCA", "FedAC"}, []int{3, 1, 4}}, {[]string{"CFL", "FedAC"}, []int{0, 1}}} {
+		var all []Series
+		for _, name := range c.names {
+			all = append(all, Series{Name: name, X: []float64{0, 1}, Y: []float64{0, 1}})
+		}
+		s := expect.Value(Row{Curves("", "x", "y", all...)}.prepare())(t)
+		for i, st := range s.order {
+			if at := slices.Index(base, st.color); st.name != c.names[i] || at != c.places[i] {
+				t.Errorf("%s has color %d, want %s with color %d", st.name, at, c.names[i], c.places[i])
+			}
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	// Rows from the top: d, c, b, a.
+	make := func(names ...string) *Figure {
+		line := Series{Mark: Segments}
+		line.Cell(0, 0, -0.5, 3.5)
+		return &Figure{Y: Axis{Names: names}, Height: 80, Series: []Series{line, {Mark: Dots, X: []float64{1, 2, 3, 4}, Y: []float64{0, 1, 2, 3}}}}
+	}
+	r := Row{make("a", "b", "c", "d"), make("", "", "", "")}.Grouped(Group{"none:", []string{"e"}}, Group{"one:", []string{"a", "c"}}, Group{"two:", []string{"b"}})
+	if want := []string{"d", "b", "two:", "a", "c", "one:"}; !slices.Equal(r[0].Y.Names, want) { // from below
+		t.Errorf("%q", r[0].Y.Names)
+	}
+	expect.That(t, len(r[1].Y.Names) == 6 && r[1].Y.Names[0] == "" && r[1].Height == 120, "%q, %d", r[1].Y.Names, r[1].Height)
+	for _, f := range r {
+		if line, dots := f.Series[0], f.Series[1]; line.Y[0] != -0.5 || line.Y2[0] != 5.5 || !slices.Equal(dots.Y, []float64{3, 1, 4, 0}) {
+			t.Error(line.Y, line.Y2, dots.Y)
+		}
+	}
+	if f := (&Figure{Height: 80}).Grouped(Group{"one:", []string{"a"}}); f.Height != 80 {
+		t.Error(f.Height)
+	}
+}
+
+// long is a figure of lines with too many points for a notebook. The line "a" explodes for one point, "b" has a gap, and the band
+// of "c" is wide at one point.
+func long(explodes float64) *Figure {
+	const n = 5000
+	f := &Figure{Title: "long", Note: "mean"}
+	for _, name := range []string{"a", "b", "c"} {
+		s := Series{Name: name}
+		for i := range n {
+			y := 2 + math.Sin(float64(i)/700)
+			s.X, s.Y, s.Lo, s.Hi = append(s.X, float64(i)), append(s.Y, y), append(s.Lo, y-0.1), append(s.Hi, y+0.1)
+		}
+		f.Series = append(f.Series, s)
+	}
+	f.Series[0].Y[1234], f.Series[0].Hi[1234] = explodes, explodes
+	for i := 2001; i < 2800; i++ {
+		f.Series[1].Y[i] = nan
+	}
+	f.Series[2].Lo[3210] = -40
+	return f
+}
+
+// Peaks of lines and bands stay, however few points are drawn, and so do gaps and both ends.
+func TestThinningKeepsWhatStandsOut(t *testing.T) {
+	f := long(1000)
+	charttest.Spec(t, f) // light enough
+	s := expect.Value(Row{f}.prepare())(t)
+	a, b, c := s.panels[0].series[0], s.panels[0].series[1], s.panels[0].series[2]
+	if at := slices.Index(a.Y, 1000); at < 0 || a.X[at] != 1234 {
+		t.Error("the explosion at 1234 is not there")
+	}
+	if at := slices.Index(c.Lo, -40); at < 0 || c.X[at] != 3210 {
+		t.Error("the wide band at 3210 is not there")
+	}
+	expect.That(t, slices.Contains(b.X, 2000) && slices.Contains(b.X, 2800), "the gap from 2000 to 2800 is not there")
+	all := 3*5000 - 799
+	for _, line := range []series{a, b, c} {
+		expect.That(t, len(line.X) >= 100 && line.X[0] == 0 && line.X[len(line.X)-1] == 4999 && slices.IsSorted(line.X),
+			"%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
+	}
+	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
+		t.Errorf("%d points, and the note %q", kept, want)
+	}
+	spec := expect.Value(json.Marshal(f.VegaLite()))(t)
+	expect.That(t, strings.Contains(string(spec), "1000") && strings.Contains(string(spec), "drawn from"), "the specification has no explosion or no note")
+}
+
+// A thousand lines keep their shape, and their legend its size.
+func TestManyLines(t *testing.T) {
+	f := &Figure{}
+	for i := range 1000 {
+		s := Series{Name: strconv.Itoa(i), Thin: i%2 > 0}
+		for x := range 400 {
+			s.X, s.Y = append(s.X, float64(x)), append(s.Y, math.Sin(float64(x*(i+1))/100))
+		}
+		f.Series = append(f.Series, s)
+	}
+	s := expect.Value(Row{f}.prepare())(t)
+	for i, line := range s.panels[0].series {
+		if least := []int{8, 16}[i/500]; line.Thin != (i < 500) || len(line.X) < least || len(line.X) > leastPoints {
+			t.Fatalf("line %d has %d points", i, len(line.X))
+		}
+	}
+	if want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names"); len(s.legend) != 100 || !strings.HasSuffix(s.panels[0].Note, want) {
+		t.Errorf("%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
+	}
+}
+
+// However few points are asked for, and whatever the values are, the first and the last stay.
+func TestThin(t *testing.T) {
+	s := Series{}
+	for i := range 300 {
+		s.X, s.Y = append(s.X, float64(i%7)), append(s.Y, math.Sin(float64(i*i)))
+	}
+	for n := 1; n <= 301; n++ {
+		kept := s.thin(indices(300), n)
+		expect.Must(t, len(kept) <= max(n, 6) && kept[0] == 0 && kept[len(kept)-1] == 299 && slices.IsSorted(kept) && (n <= 30 || len(kept) >= n/3),
+			"%d points of 300 where %d were asked for", len(kept), n)
+	}
 }

@@ -1,8 +1,12 @@
 package table
 
 import (
+	"encoding/csv"
 	"errors"
+	"math"
 	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -151,6 +155,133 @@ func TestMake(t *testing.T) {
 	} {
 		if err := Make("plot: table", build).Err(); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// results is a table with everything that some form would interpret.
+func results() *Table {
+	return &Table{
+		Lines: [][]string{{"", "accuracy", "why"}, {"FedProx, μ 0.1", "60.0 ± 1.4 %", "a_b|c & <d> [e] $5 #1 {f} ~ ^ \\"}, {"x, \"y\"", "–"}},
+		Note:  "‖w‖₂ ≤ 10⁻³ × 5 %",
+		Left:  []int{2},
+	}
+}
+
+func TestForms(t *testing.T) {
+	table := results()
+	for got, want := range map[string]string{
+		table.CSV(): ",accuracy,why\n" +
+			`"FedProx, μ 0.1",60.0 ± 1.4 %,a_b|c & <d> [e] $5 #1 {f} ~ ^ \` + "\n" +
+			`"x, ""y""",–` + "\n",
+		table.Markdown(): "|  | accuracy | why |\n| :-- | --: | :-- |\n" +
+			`| FedProx, μ 0.1 | 60.0 ± 1.4 % | a\_b\|c & \<d\> \[e\] \$5 #1 {f} \~ ^ \\ |` + "\n" +
+			`| x, "y" | – |  |` + "\n\n‖w‖₂ ≤ 10⁻³ × 5 %\n",
+		table.LaTeX(): `\begin{tabular}{lrl}
+\toprule
+ & accuracy & why \\
+\midrule
+FedProx, $\mu$ 0.1 & 60.0 $\pm$ 1.4~\% & a\_b\textbar{}c \& \textless{}d\textgreater{} {[}e{]} \$5 \#1 \{f\} \textasciitilde{} \textasciicircum{} \textbackslash{} \\
+x, ''y'' & -- &  \\
+\bottomrule
+\end{tabular}
+\par\smallskip{\footnotesize $\|$w$\|$$_2$ $\leq$ 10$^-$$^3$ $\times$ 5~\%\par}
+`,
+	} {
+		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Replacements of symbols are ASCII, which every TeX reads.
+func TestTeXWords(t *testing.T) {
+	words := latexSymbols()
+	for i := 0; i < len(words); i += 2 {
+		for _, r := range latex(words[i]) {
+			if r > 126 {
+				t.Errorf("%q becomes %q", words[i], latex(words[i]))
+			}
+		}
+	}
+}
+
+// Programs get all digits of the numbers, and empty cells for what is not a number.
+func TestNumbersAsCSV(t *testing.T) {
+	table := &Table{
+		Lines: [][]string{{"", "accuracy"}, {"A", "33.3 %"}, {"B", "–"}},
+		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", math.NaN(), math.NaN(), 0}},
+	}
+	got := expect.Value(csv.NewReader(strings.NewReader(table.CSV())).ReadAll())(t)
+	if want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+	table.Lines = table.Lines[:2]
+	expect.Error(t, "2 lines, and data of 3")(table.Err())
+}
+
+func TestSaveTable(t *testing.T) {
+	table, dir := results(), t.TempDir()
+	for ext, want := range map[string]string{".csv": table.CSV(), ".tex": table.LaTeX(), ".md": table.Markdown(), ".TXT": table.String(), ".html": table.HTML()} {
+		path := filepath.Join(dir, "new", "table"+ext)
+		expect.OK(t, table.Save(path))
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	if err := table.Save(filepath.Join(dir, "table.xlsx")); err == nil || !strings.Contains(err.Error(), ".csv, .tex, .md, .txt or .html, not \".xlsx\"") {
+		t.Errorf("%v", err)
+	}
+	if err := table.Save(filepath.Join(dir, "new", "table.csv", "x.csv")); err == nil || !strings.HasPrefix(err.Error(), "table: ") {
+		t.Errorf("a file where a folder should be: %v", err)
+	}
+	bad := &Table{err: errors.New("no runs")}
+	if err := bad.Save(filepath.Join(dir, "bad.csv")); err == nil || err.Error() != "no runs" || bad.CSV()+bad.LaTeX()+bad.Markdown() != "" {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "bad.csv")); err == nil {
+		t.Error("a file of a table that cannot be shown")
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4 PB", -1234567: "−1.23 MB"} {
+		if got := Bytes(v); got != want {
+			t.Errorf("%g bytes: %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min", 2*86400 - 31: "47 h 59 min", 4*86400 + 3*3600 - 60: "4 d 03 h", -0.25: "−0.25 s", -0.001: "0.00 s", -389: "−6 min 29 s"} {
+		if got := Seconds(v); got != want {
+			t.Errorf("%g s: %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{-0.0004: "0.0 %", -0.0006: "−0.1 %", -1e-9: "0.0 %", 0.1: "10.0 %"} {
+		if got := Percent(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// Readers see a true minus, no negative zero and powers of ten.
+func TestMinus(t *testing.T) {
+	for text, want := range map[string]string{"-0.5": "−0.5", "-0.0": "0.0", "-0.0 %": "0.0 %", "-0": "0", "-Inf": "−Inf", "NaN": "NaN", "5": "5",
+		"1e-06": "10⁻⁶", "-1e-06": "−10⁻⁶", "1.5e+20": "1.5×10²⁰", "-0e+00": "0×10⁰", "1.0e-09": "1.0×10⁻⁹", "-3 of a cohort": "−3 of a cohort"} {
+		if got := Minus(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNoBreak(t *testing.T) {
+	for words, want := range map[string]string{
+		"rounds to 90 % of FedAvg":   "rounds to 90~% of FedAvg",
+		"60.0 ± 1.4 %":               "60.0~±~1.4~%",
+		"band: ± 1 standard":         "band: ±~1 standard",
+		"3 min 22 s ± 25.4 s, later": "3~min~22~s~±~25.4~s, later",
+		"5 seeds, 12 methods":        "5 seeds, 12 methods",
+		"1.2 MB of 3 hosts in 5 h":   "1.2~MB of 3 hosts in 5~h",
+		"a % b":                      "a % b",
+	} {
+		if got := strings.ReplaceAll(NoBreak(words), "\u00a0", "~"); got != want {
+			t.Errorf("%q becomes %q, want %q", words, got, want)
 		}
 	}
 }
