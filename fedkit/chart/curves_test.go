@@ -18,9 +18,9 @@ func TestCurves(t *testing.T) {
 		Series{Name: "FedAvgM", X: []float64{1, 0.1, 0.3}, Y: []float64{0.9, 0.5, 0.8}, Tip: []string{"last", "first", "middle"}},
 		Series{Name: "FedAdam", X: []float64{0.001, 0.01, 0.1, 1}, Y: []float64{0.6, 0.93, 0.95, nan},
 			Lo: []float64{0.5, 0.92, 0.94, nan}, Hi: []float64{0.7, 0.94, 0.96, nan}})
-	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.1, 0.3, 1}) || !slices.Equal(s.Y, []float64{0.5, 0.8, 0.9}) || s.Tip[2] != "last" {
-		t.Errorf("the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
-	}
+	s := f.Series[0]
+	expect.That(t, slices.Equal(s.X, []float64{0.1, 0.3, 1}) && slices.Equal(s.Y, []float64{0.5, 0.8, 0.9}) && s.Tip[2] == "last",
+		"the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
 	charttest.Golden(t, "curves", f)
 }
 
@@ -51,13 +51,12 @@ func TestCoincidingLines(t *testing.T) {
 	g := &Figure{Series: []Series{line("B", one), line("A", other), {Name: "E", X: x[:2], Y: one[:2]}}}
 	s := expect.Value(Row{f, g}.prepare())(t)
 	for name, want := range map[string][]float64{"A": nil, "B": nil, "C": {16, 8}, "D": {8, 16}, "E": nil, "thin": nil} {
-		if got := s.style[name].dash; !slices.Equal(got, want) {
-			t.Errorf("%s has the dashes %v, want %v", name, got, want)
-		}
+		got := s.style[name].dash
+		expect.That(t, slices.Equal(got, want), "%s has the dashes %v, want %v", name, got, want)
 	}
-	if l := s.legend[2]; l.name != "C" || !slices.Equal(l.dash, []float64{16, 8}) || s.panels[0].Note != "a note; lines coincide: A, C, D" || s.panels[1].Note != "" {
-		t.Errorf("legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
-	}
+	l := s.legend[2]
+	expect.That(t, l.name == "C" && slices.Equal(l.dash, []float64{16, 8}) && s.panels[0].Note == "a note; lines coincide: A, C, D" && s.panels[1].Note == "",
+		"legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
 }
 
 func TestBins(t *testing.T) {
@@ -72,9 +71,8 @@ func TestBins(t *testing.T) {
 		{3, 3, 10, []float64{3, 3.1}},
 		{0, 0, 1, []float64{0, 1e-6}},
 	} {
-		if got := bins(c.lo, c.hi, c.n); !floats.EqualApprox(got, c.want, 1e-12) {
-			t.Errorf("[%v, %v]: %v, want %v", c.lo, c.hi, got, c.want)
-		}
+		got := bins(c.lo, c.hi, c.n)
+		expect.That(t, floats.EqualApprox(got, c.want, 1e-12), "[%v, %v]: %v, want %v", c.lo, c.hi, got, c.want)
 	}
 }
 
@@ -110,12 +108,10 @@ func TestTiesHaveTheirOwnBin(t *testing.T) {
 		"ones":    {[]float64{1, 1}, []string{"98.0 % to 100.0 %: 2"}},
 	} {
 		f := Histogram("t", "gain in accuracy", "clients", Series{Name: "a", X: c.values})
-		if err := f.Err(); err != nil || !slices.Equal(f.Series[0].Tip, c.want) {
-			t.Errorf("%s: %q, want %q; %v", name, f.Series[0].Tip, c.want, err)
-		}
-		if s := f.Series[0]; !slices.IsSorted(s.X) || slices.Max(s.X2) > 1 {
-			t.Errorf("%s: bars from %v to %v", name, s.X, s.X2)
-		}
+		err := f.Err()
+		expect.That(t, err == nil && slices.Equal(f.Series[0].Tip, c.want), "%s: %q, want %q; %v", name, f.Series[0].Tip, c.want, err)
+		s := f.Series[0]
+		expect.That(t, slices.IsSorted(s.X) && slices.Max(s.X2) <= 1, "%s: bars from %v to %v", name, s.X, s.X2)
 		for i := range f.Series[0].X[1:] {
 			expect.That(t, f.Series[0].X[i+1] >= f.Series[0].X2[i], "%s: bars overlap: from %v to %v", name, f.Series[0].X, f.Series[0].X2)
 		}

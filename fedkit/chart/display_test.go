@@ -35,9 +35,8 @@ func TestFilesOutsideNotebook(t *testing.T) {
 		f.Show() // overwrites
 	})
 	path := filepath.Join(Dir, "accuracy.html")
-	if want := "wrote " + path + "\n"; printed != want+want {
-		t.Errorf("printed %q", printed)
-	}
+	want := "wrote " + path + "\n"
+	expect.That(t, printed == want+want, "printed %q", printed)
 	files, err := os.ReadDir(Dir)
 	expect.That(t, err == nil && len(files) == 1 && files[0].Name() == "accuracy.html", "%v, %v: want accuracy.html alone", files, err)
 	expect.Error(t, ".html, .json, .png or .svg, not \".gif\"")(f.Save(filepath.Join(Dir, "a.gif")))
@@ -118,9 +117,8 @@ func TestDraft(t *testing.T) {
 	var d Display
 	for _, final := range []bool{false, true} {
 		expect.OK(t, d.Show(Row{long}, final))
-		if last := c.Outputs[len(c.Outputs)-1]; strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") != final {
-			t.Errorf("final %v: %v", final, last.Forms[mimeVegaLite])
-		}
+		last := c.Outputs[len(c.Outputs)-1]
+		expect.That(t, strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") == final, "final %v: %v", final, last.Forms[mimeVegaLite])
 	}
 }
 
@@ -136,9 +134,8 @@ func TestErrorsInNotebook(t *testing.T) {
 		expect.Must(t, strings.HasPrefix(printed, ErrorPrefix) && strings.HasSuffix(printed, "history <1> is nil\n") && len(c.Outputs) == 1,
 			"printed %q, %d outputs", printed, len(c.Outputs))
 		forms := c.Outputs[0].Forms
-		if box := forms["text/html"].(string); !strings.Contains(box, "history &lt;1&gt; is nil") || forms["text/plain"] != strings.TrimSuffix(printed, "\n") {
-			t.Errorf("%v", forms)
-		}
+		box := forms["text/html"].(string)
+		expect.That(t, strings.Contains(box, "history &lt;1&gt; is nil") && forms["text/plain"] == strings.TrimSuffix(printed, "\n"), "%v", forms)
 	}
 	c.Err = errors.New("pipe closed")
 	if printed := charttest.Capture(t, &os.Stderr, line("a").Show); !strings.Contains(printed, "pipe closed") {
@@ -223,15 +220,13 @@ func TestPictures(t *testing.T) {
 		expect.OK(t, f.Save(filepath.Join(dir, form)))
 	}
 	img := expect.Value(png.Decode(bytes.NewReader(expect.Value(os.ReadFile(filepath.Join(dir, "a.png")))(t))))(t)
-	if size := img.Bounds().Size(); size.X < 600 || size.X > 800 || size.Y < 400 || size.Y > 600 {
-		t.Errorf("%v pixels", size)
-	}
+	size := img.Bounds().Size()
+	expect.That(t, size.X >= 600 && size.X <= 800 && size.Y >= 400 && size.Y <= 600, "%v pixels", size)
 	if _, _, _, alpha := img.At(0, 0).RGBA(); alpha != 0xffff {
 		t.Error("the background is not white")
 	}
-	if svg := string(expect.Value(os.ReadFile(filepath.Join(dir, "a.svg")))(t)); !strings.HasPrefix(svg, "<svg") {
-		t.Errorf("%.100s", svg)
-	}
+	svg := string(expect.Value(os.ReadFile(filepath.Join(dir, "a.svg")))(t))
+	expect.That(t, strings.HasPrefix(svg, "<svg"), "%.100s", svg)
 }
 
 // sized is a figure of this size.
@@ -304,9 +299,8 @@ func TestFiguresFollowTheTheme(t *testing.T) {
 		}
 	}
 	layer := spec["layer"].([]any)[0].(object)
-	if colors := layer["encoding"].(object)["color"].(object)["scale"].(object)["range"].([]any); !slices.Equal(colors, []any{"currentColor", hex(base[0])}) {
-		t.Errorf("colors %v", colors)
-	}
+	colors := layer["encoding"].(object)["color"].(object)["scale"].(object)["range"].([]any)
+	expect.That(t, slices.Equal(colors, []any{"currentColor", hex(base[0])}), "colors %v", colors)
 }
 
 // Long words are broken at spaces, to lines that fit.
@@ -315,14 +309,12 @@ func TestLongNames(t *testing.T) {
 	f := &Figure{Y: Axis{Names: []string{"short", long}}, Series: []Series{{Mark: Dots, X: []float64{0, 1}, Y: []float64{0, 1}}}}
 	s := expect.Value(Row{f}.prepare())(t)
 	name := s.panels[0].y.label(1)
-	if lines := strings.Split(name, "\n"); len(lines) < 3 || strings.ReplaceAll(name, "\n", " ") != long || s.panels[0].around() > 250 {
-		t.Errorf("%q", name)
-	}
+	lines := strings.Split(name, "\n")
+	expect.That(t, len(lines) >= 3 && strings.ReplaceAll(name, "\n", " ") == long && s.panels[0].around() <= 250, "%q", name)
 	expect.That(t, f.Y.Names[1] == long, "the figure itself has changed")
 	f.Title = long
 	f.Note = "short"
 	title := f.VegaLite()["title"].(object)
-	if e, ok := title["text"].(object); !ok || !strings.Contains(e["expr"].(string), "shrink < 0.98 ? ") || title["subtitle"] != "short" {
-		t.Errorf("%v", title)
-	}
+	e, ok := title["text"].(object)
+	expect.That(t, ok && strings.Contains(e["expr"].(string), "shrink < 0.98 ? ") && title["subtitle"] == "short", "%v", title)
 }

@@ -74,25 +74,3 @@ func ExampleFigure_VegaLite() {
 	// https://vega.github.io/schema/vega-lite/v5.json
 	// Loss 560 320
 }
-
-// Make is for functions that return charts of their own kind.
-func ExampleMake() {
-	squares := func(n int) *chart.Figure {
-		return chart.Make("squares", func(f *chart.Figure) error {
-			if n < 1 {
-				return fmt.Errorf("n = %d: must be at least 1", n)
-			}
-			s := chart.Series{Name: "x²"}
-			for x := range n {
-				s.X, s.Y = append(s.X, float64(x)), append(s.Y, float64(x*x))
-			}
-			f.Title, f.Series = "Squares", []chart.Series{s}
-			return nil
-		})
-	}
-	fmt.Println(squares(3).Err())
-	fmt.Println(squares(0).Err())
-	// Output:
-	// <nil>
-	// squares: n = 0: must be at least 1
-}

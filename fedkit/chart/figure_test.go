@@ -49,9 +49,8 @@ func TestSpecifications(t *testing.T) {
 
 func TestFileNames(t *testing.T) {
 	for _, c := range [][2]string{{"Time to accuracy", "time-to-accuracy"}, {"../../etc/x", "etc-x"}, {"", "figure"}, {"α = 0.3", "α-0.3"}} {
-		if got := (&Figure{Title: c[0]}).fileName(); got != c[1] {
-			t.Errorf("%q: %q, want %q", c[0], got, c[1])
-		}
+		got := (&Figure{Title: c[0]}).fileName()
+		expect.That(t, got == c[1], "%q: %q, want %q", c[0], got, c[1])
 	}
 }
 
@@ -84,13 +83,11 @@ func TestTicks(t *testing.T) {
 		for _, v := range s.ticks {
 			labels = append(labels, s.label(v))
 		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("%+v of %v: %s, want %s", c.axis, c.values, got, c.want)
-		}
+		got := strings.Join(labels, " ")
+		expect.That(t, got == c.want, "%+v of %v: %s, want %s", c.axis, c.values, got, c.want)
 		for _, v := range c.values {
-			if n := s.norm(v); !(n >= -1e-9 && n <= 1+1e-9) {
-				t.Errorf("%v lies at %g", v, n)
-			}
+			n := s.norm(v)
+			expect.That(t, n >= -1e-9 && n <= 1+1e-9, "%v lies at %g", v, n)
 		}
 	}
 }
@@ -191,9 +188,8 @@ func TestSharedAxes(t *testing.T) {
 	} {
 		s := expect.Value(c.row.prepare())(t)
 		for i, p := range s.panels {
-			if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.want[i]) || c.row[0].X.Names == nil && p.x.hi != 3 {
-				t.Errorf("%s: %v by %v, want %v", name, got, p.x.hi, c.want[i])
-			}
+			got := []float64{p.y.lo, p.y.hi}
+			expect.That(t, slices.Equal(got, c.want[i]) && (c.row[0].X.Names != nil || p.x.hi == 3), "%s: %v by %v, want %v", name, got, p.x.hi, c.want[i])
 			if once := p.y.beside > 0; once != (c.once && i > 0) {
 				t.Errorf("%s: figure %d leaves its title to the first: %v", name, i, once)
 			}
@@ -258,12 +254,11 @@ func TestBounds(t *testing.T) {
 		f := &Figure{Y: c.y, Series: []Series{{X: []float64{1, 2}, Y: []float64{0.5, c.at}, Lo: []float64{0.5, c.lo}, Hi: []float64{0.5, c.hi}}}}
 		s := expect.Value(Row{f}.prepare())(t)
 		p := s.panels[0]
-		if band := p.series[0]; band.Lo[1] != c.wantLo || band.Hi[1] != c.wantHi {
-			t.Errorf("%s: the band is [%g, %g], want [%g, %g]", name, band.Lo[1], band.Hi[1], c.wantLo, c.wantHi)
-		}
-		if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.axis) || p.y.ticks[0] < p.y.lo {
-			t.Errorf("%s: the axis is %v with ticks %v, want %v", name, got, p.y.ticks, c.axis)
-		}
+		band := p.series[0]
+		expect.That(t, band.Lo[1] == c.wantLo && band.Hi[1] == c.wantHi,
+			"%s: the band is [%g, %g], want [%g, %g]", name, band.Lo[1], band.Hi[1], c.wantLo, c.wantHi)
+		got := []float64{p.y.lo, p.y.hi}
+		expect.That(t, slices.Equal(got, c.axis) && p.y.ticks[0] >= p.y.lo, "%s: the axis is %v with ticks %v, want %v", name, got, p.y.ticks, c.axis)
 	}
 }
 
@@ -306,9 +301,8 @@ func TestColors(t *testing.T) {
 		}
 		s := expect.Value(Row{Curves("", "x", "y", all...)}.prepare())(t)
 		for i, st := range s.order {
-			if at := slices.Index(base, st.color); st.name != c.names[i] || at != c.places[i] {
-				t.Errorf("%s has color %d, want %s with color %d", st.name, at, c.names[i], c.places[i])
-			}
+			at := slices.Index(base, st.color)
+			expect.That(t, st.name == c.names[i] && at == c.places[i], "%s has color %d, want %s with color %d", st.name, at, c.names[i], c.places[i])
 		}
 	}
 }
@@ -374,9 +368,9 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 		expect.That(t, len(line.X) >= 100 && line.X[0] == 0 && line.X[len(line.X)-1] == 4999 && slices.IsSorted(line.X),
 			"%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
 	}
-	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
-		t.Errorf("%d points, and the note %q", kept, want)
-	}
+	kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note
+	expect.That(t, want == table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept"),
+		"%d points, and the note %q", kept, want)
 	spec := expect.Value(json.Marshal(f.VegaLite()))(t)
 	expect.That(t, strings.Contains(string(spec), "1000") && strings.Contains(string(spec), "drawn from"), "the specification has no explosion or no note")
 }
@@ -393,13 +387,11 @@ func TestManyLines(t *testing.T) {
 	}
 	s := expect.Value(Row{f}.prepare())(t)
 	for i, line := range s.panels[0].series {
-		if least := []int{8, 16}[i/500]; line.Thin != (i < 500) || len(line.X) < least || len(line.X) > leastPoints {
-			t.Fatalf("line %d has %d points", i, len(line.X))
-		}
+		least := []int{8, 16}[i/500]
+		expect.Must(t, line.Thin == (i < 500) && len(line.X) >= least && len(line.X) <= leastPoints, "line %d has %d points", i, len(line.X))
 	}
-	if want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names"); len(s.legend) != 100 || !strings.HasSuffix(s.panels[0].Note, want) {
-		t.Errorf("%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
-	}
+	want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names")
+	expect.That(t, len(s.legend) == 100 && strings.HasSuffix(s.panels[0].Note, want), "%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
 }
 
 // However few points are asked for, and whatever the values are, the first and the last stay.

@@ -32,9 +32,8 @@ func TestShades(t *testing.T) {
 		{Series: []Series{columnOf("cosine", -0.5, 0, 1)}}, {Series: []Series{columnOf("loss", 0.001, 0.1, 1)}}}
 	s := expect.Value(row.prepare())(t)
 	for i, want := range [][]float64{{6, 19}, {13, 50}, {0, 17, 50}, {0, 33, 50}} {
-		if got := s.panels[i].series[0].place; !slices.Equal(got, want) {
-			t.Errorf("panel %d: places %v, want %v", i, got, want)
-		}
+		got := s.panels[i].series[0].place
+		expect.That(t, slices.Equal(got, want), "panel %d: places %v, want %v", i, got, want)
 	}
 	expect.That(t, len(s.bars) == 3 && s.legend == nil && s.panels[0].series[0].bar == s.panels[1].series[0].bar && row[0].Series[0].place == nil,
 		"%d bars, legend %v", len(s.bars), s.legend)
@@ -42,9 +41,8 @@ func TestShades(t *testing.T) {
 	for p := 1.; p <= shades; p++ {
 		expect.That(t, luminance(mu.color(p)) < luminance(mu.color(p-1)), "place %g is not darker than the one before", p)
 	}
-	if a := []uint8{cosine.color(0).A, cosine.color(shades / 3.).A, cosine.color(shades).A}; !slices.Equal(a, []uint8{128, 0, 255}) {
-		t.Errorf("opacities %v of −0.5, 0 and 1", a)
-	}
+	a := []uint8{cosine.color(0).A, cosine.color(shades / 3.).A, cosine.color(shades).A}
+	expect.That(t, slices.Equal(a, []uint8{128, 0, 255}), "opacities %v of −0.5, 0 and 1", a)
 	charttest.Golden(t, "values", row[2:])
 	charttest.Spec(t, row)
 }
@@ -96,13 +94,11 @@ func TestRaster(t *testing.T) {
 		many := r[0].Series
 		expect.Must(t, len(many) == 2 && len(many[0].X) == 1 && len(bars) == 1 && f.Fits(), "%+v", many)
 		img := many[1]
-		if ends := []float64{img.X[0], img.X2[0], img.Y[0], img.Y2[0]}; img.Mark != Images || !floats.EqualApprox(ends, []float64{0, 48, 0, 48}, 1e-9) {
-			t.Fatalf("%+v", img)
-		}
+		ends := []float64{img.X[0], img.X2[0], img.Y[0], img.Y2[0]}
+		expect.Must(t, img.Mark == Images && floats.EqualApprox(ends, []float64{0, 48, 0, 48}, 1e-9), "%+v", img)
 		for x := range 48 {
-			if got, want := img.Images[0].At(x, 7), bars[0].color(math.Round(shades*bars[0].norm(float64(x)))); got != want {
-				t.Errorf("column %d is %v, want %v", x, got, want)
-			}
+			got, want := img.Images[0].At(x, 7), bars[0].color(math.Round(shades*bars[0].norm(float64(x))))
+			expect.That(t, got == want, "column %d is %v, want %v", x, got, want)
 		}
 		charttest.Spec(t, f)
 	}
@@ -145,9 +141,8 @@ func TestSegments(t *testing.T) {
 	s := expect.Value(Row{f}.prepare())(t)
 	expect.That(t, len(s.legend) == 2 && s.legend[0].name == "one" && s.legend[0].color == base[0] && s.legend[1].color == base[1] && s.order[0].color == ink,
 		"%+v", s.legend)
-	if x := s.panels[0].x; !slices.Equal(x.ticks, []float64{0, 2}) {
-		t.Errorf("ticks at %v: a place without a name has none", x.ticks)
-	}
+	x := s.panels[0].x
+	expect.That(t, slices.Equal(x.ticks, []float64{0, 2}), "ticks at %v: a place without a name has none", x.ticks)
 }
 
 // The matrices are those of G. M. Machado, M. M. Oliveira and L. A. F. Fernandes, "A Physiologically-based Model for
@@ -216,9 +211,8 @@ func TestStylesDiffer(t *testing.T) {
 	for i := range 32 {
 		s := (&Series{}).style(i)
 		look := fmt.Sprint(s.color, s.dash)
-		if j, ok := used[look]; ok {
-			t.Errorf("series %d looks like series %d", i, j)
-		}
+		j, ok := used[look]
+		expect.That(t, !ok, "series %d looks like series %d", i, j)
 		used[look] = i
 	}
 	for c, i := range map[string]int{hex(base[8]): 8, hex(base[0]): 16} {

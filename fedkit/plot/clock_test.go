@@ -68,9 +68,8 @@ func TestGanttOfSome(t *testing.T) {
 	if got := bars(f)["training"]; f.Err() != nil || !slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) || !slices.Equal(f.Y.Names, []string{"3", "0", "1"}) {
 		t.Errorf("training %v, rows %q, %v", got, f.Y.Names, f.Err())
 	}
-	if want := "simulated time since the end of round 1 (s)"; f.X.Title != want {
-		t.Errorf("axis %q, want %q", f.X.Title, want)
-	}
+	want := "simulated time since the end of round 1 (s)"
+	expect.That(t, f.X.Title == want, "axis %q, want %q", f.X.Title, want)
 	f = Schedule{Last: 1}.Gantt(atWork())
 	if got := bars(f); f.Err() != nil || len(got["dropped out"]) > 0 || !slices.Equal(got["no result"], [][3]float64{{0, 10, 1}, {6, 10, 0}}) {
 		t.Errorf("%v, %v", got, f.Err())
@@ -118,9 +117,8 @@ func TestStaleness(t *testing.T) {
 	a, b := f.Series[0], f.Series[1]
 	expect.That(t, near(a.X, []float64{-0.44, 0.56}) && near(a.X2, []float64{0, 1}) && near(a.Y2, []float64{2. / 3, 1. / 3}) && near(b.X, []float64{0}) && near(b.Y2, []float64{1}),
 		"%+v", f.Series)
-	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) || !near(f.X.Include, []float64{-0.5, 1.5}) {
-		t.Errorf("%q, want %q; axis over %v", a.Tip, want, f.X.Include)
-	}
+	want := []string{"0: 66.7 %", "1: 33.3 %"}
+	expect.That(t, slices.Equal(a.Tip, want) && near(f.X.Include, []float64{-0.5, 1.5}), "%q, want %q; axis over %v", a.Tip, want, f.X.Include)
 }
 
 // In round 1 client 0 waits for 2 s of 10, and 2 works for all of the 10; in round 2 only client 0 waits, for 2 of 6 s, while 1
@@ -141,9 +139,8 @@ func TestIdleAndRoundTimes(t *testing.T) {
 	f := Over(compare.RoundTime, runs...)
 	expect.OK(t, f.Err())
 	lo, _ := band(t, f)
-	if s := f.Series[0]; !near(s.Y, []float64{248. / 60, 0.1}) || lo[0] != 0 || f.Y.Title != "time (min)" {
-		t.Errorf("%+v, %q", s, f.Y.Title)
-	}
+	s := f.Series[0]
+	expect.That(t, near(s.Y, []float64{248. / 60, 0.1}) && lo[0] == 0 && f.Y.Title == "time (min)", "%+v, %q", s, f.Y.Title)
 }
 
 func FuzzClock(f *testing.F) {

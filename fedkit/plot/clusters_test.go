@@ -58,9 +58,8 @@ func TestClustersByGroup(t *testing.T) {
 	if want := []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}; !slices.Equal(names, want) || f.Series[2].Tip[0] != "0, group 0" {
 		t.Fatalf("%v, want %v; tips %v", names, want, f.Series[2].Tip)
 	}
-	if border := f.Series[4]; !slices.Equal(border.Y, []float64{1.5}) {
-		t.Errorf("borders at %v, want 1.5", border.Y)
-	}
+	border := f.Series[4]
+	expect.That(t, slices.Equal(border.Y, []float64{1.5}), "borders at %v, want 1.5", border.Y)
 	if s := f.Series[0]; !slices.Equal(s.Tip, []string{"1", "3", "4"}) {
 		t.Errorf("tips %v", s.Tip)
 	}
@@ -79,9 +78,9 @@ func TestClustersFold(t *testing.T) {
 		"once":  {Clusters(assignments(a, b, b, b, b, nil), 0, 0, 1, 1), []string{"1", "2–5", ""}, "0, rounds 1–5"},
 		"often": {Clusters(assignments(a, b, a, b), 0, 0, 1, 1), nil, "0"},
 	} {
-		if err := c.f.Err(); err != nil || !slices.Equal(c.f.X.Names, c.columns) || c.f.Series[0].Tip[0] != c.tip {
-			t.Errorf("%s: %q, %q, %v", what, c.f.X.Names, c.f.Series[0].Tip, err)
-		}
+		err := c.f.Err()
+		expect.That(t, err == nil && slices.Equal(c.f.X.Names, c.columns) && c.f.Series[0].Tip[0] == c.tip,
+			"%s: %q, %q, %v", what, c.f.X.Names, c.f.Series[0].Tip, err)
 		charttest.Spec(t, c.f)
 	}
 }
@@ -174,9 +173,8 @@ func byName(f *chart.Figure) map[string]chart.Series {
 func TestDendrogram(t *testing.T) {
 	f := Dendrogram(small, small.Cut(2), 0, 1, 0, 1, 1)
 	expect.OK(t, f.Err())
-	if want := []string{"1", "3", "4", "0", "2"}; !slices.Equal(f.X.Names, want) {
-		t.Errorf("leaves %v, want %v", f.X.Names, want)
-	}
+	want := []string{"1", "3", "4", "0", "2"}
+	expect.That(t, slices.Equal(f.X.Names, want), "leaves %v, want %v", f.X.Names, want)
 	s := byName(f)
 	expect.Must(t, len(s) == 5 && len(f.Series) == 5, "%+v", f.Series)
 	// Each merge has two legs, in the colors of what they hold, and a bar, in that of both.
@@ -277,12 +275,10 @@ func TestSimilarities(t *testing.T) {
 		expect.That(t, math.Abs(values[tip]-want) <= 1e-12, "%s has the color of %g, want %g", tip, values[tip], want)
 	}
 	expect.That(t, len(values) == 16 && slices.Equal(cells.Covers, []float64{-1, 1}), "%d cells, want 16, on a scale over %v", len(values), cells.Covers)
-	if b := s["border"]; !near(b.X, []float64{1.5, -0.5}) || !near(b.Y, []float64{-0.5, 1.5}) {
-		t.Errorf("borders from %v, %v", b.X, b.Y)
-	}
-	if g := s["group 1"]; !slices.Equal(g.Tip, []string{"0", "2", "3"}) || !near(g.Y, []float64{2.5, 1.5, -0.5}) {
-		t.Errorf("strip %+v", g)
-	}
+	b := s["border"]
+	expect.That(t, near(b.X, []float64{1.5, -0.5}) && near(b.Y, []float64{-0.5, 1.5}), "borders from %v, %v", b.X, b.Y)
+	g := s["group 1"]
+	expect.That(t, slices.Equal(g.Tip, []string{"0", "2", "3"}) && near(g.Y, []float64{2.5, 1.5, -0.5}), "strip %+v", g)
 	charttest.Golden(t, "similarities", f)
 }
 
@@ -305,9 +301,8 @@ func TestSimilaritiesOfFew(t *testing.T) {
 	zero := mat.NewSymDense(3, []float64{4, 0, 2, 0, 0, 0, 2, 0, 1}) // 1 has length 0, 2 is half of 0
 	f := Similarities(cluster.FromGram(zero), nil)
 	expect.OK(t, f.Err())
-	if got := f.X.Names; !slices.Equal(got, []string{"1", "0", "2"}) && !slices.Equal(got, []string{"0", "2", "1"}) {
-		t.Errorf("order %v", got)
-	}
+	got := f.X.Names
+	expect.That(t, slices.Equal(got, []string{"1", "0", "2"}) || slices.Equal(got, []string{"0", "2", "1"}), "order %v", got)
 	tips := map[string]bool{}
 	for _, s := range f.Series {
 		for _, tip := range s.Tip {
@@ -327,14 +322,12 @@ func TestSimilaritiesOfFew(t *testing.T) {
 // Figures side by side have one scale, unless the cosines are all so near to 1 that nothing would be seen.
 func TestScaleOfCosines(t *testing.T) {
 	for _, c := range [][2]float64{{-0.3, -1}, {0.5, -1}, {0.92, 0.9}, {0.9953, 0.99}, {1, 0.999999}} {
-		if got := least([]float64{1, c[0]}); math.Abs(got-c[1]) > 1e-12 {
-			t.Errorf("the scale of cosines from %g begins at %g, want %g", c[0], got, c[1])
-		}
+		got := least([]float64{1, c[0]})
+		expect.That(t, math.Abs(got-c[1]) <= 1e-12, "the scale of cosines from %g begins at %g, want %g", c[0], got, c[1])
 	}
 	same := mat.NewSymDense(2, []float64{1, 1, 1, 1})
-	if f := Similarities(cluster.FromGram(same), nil); f.Err() != nil {
-		t.Error(f.Err())
-	}
+	f := Similarities(cluster.FromGram(same), nil)
+	expect.That(t, f.Err() == nil, "%v", f.Err())
 }
 
 // By hand: points on a cross, ±3 along one axis and ±1 along another, in any origin. The shares are 18/20 and 2/20.
@@ -358,18 +351,17 @@ func TestPCA(t *testing.T) {
 	if a, b := s["cluster 0"].Y[1], s["no cluster"].Y[0]; !near([]float64{a * b}, []float64{-1}) {
 		t.Errorf("clients 3 and 2 are at %g and %g, want 1 and −1", a, b)
 	}
-	if of := g.Series[0].Of; g.Series[0].Name != "group 0" || of != "cluster 1" && of != "cluster 0" {
-		t.Errorf("%+v", g.Series[0])
-	}
+	of := g.Series[0].Of
+	expect.That(t, g.Series[0].Name == "group 0" && (of == "cluster 1" || of == "cluster 0"), "%+v", g.Series[0])
 	charttest.Spec(t, row)
 }
 
 func TestPCAOfOneColor(t *testing.T) {
 	p, truth := blobs(400, 3, 20, 0.2, 2)
 	row := PCA(p, nil)
-	if err := row.Err(); err != nil || len(row) != 1 || len(row[0].Series) != 1 || row[0].Series[0].Name != "clients" || len(row[0].Series[0].X) != 400 {
-		t.Fatalf("%+v, %v", row, err)
-	}
+	err := row.Err()
+	expect.Must(t, err == nil && len(row) == 1 && len(row[0].Series) == 1 && row[0].Series[0].Name == "clients" && len(row[0].Series[0].X) == 400,
+		"%+v, %v", row, err)
 	charttest.Spec(t, row)
 	charttest.Spec(t, PCA(p, truth, truth...))
 	// Two points have one component.

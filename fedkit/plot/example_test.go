@@ -52,37 +52,6 @@ func ExampleAccuracy() {
 	// line: mean of 2 runs; thin lines: single runs
 }
 
-// Of one problem, the ranks are over seeds; of several panels, over problems.
-func ExampleRanks() {
-	var runs []*fedkit.History
-	for seed := range uint64(6) {
-		a, b, c := run("FedAvg", 0.6), run("FedProx", 0.7), run("Local", 0.2)
-		a.Seed, b.Seed, c.Seed = seed, seed, seed
-		runs = append(runs, a, b, c)
-	}
-	f := plot.Ranks(compare.Accuracy, plot.Panel{Name: "digits", Runs: runs})
-	fmt.Println(f.Series[1].Tip)
-	fmt.Println(f.Note)
-	// Output:
-	// [FedProx: 1 FedAvg: 2 Local: 3]
-	// mean of 6 seeds; Friedman's test: p = 0.0025; line: critical difference, 1.35; methods whose lines do not overlap differ at 5 %
-}
-
-// Small figures share ranges, colors and a legend.
-func ExampleFacets() {
-	row := plot.Facets(plot.Accuracy,
-		plot.Panel{Name: "α = 0.1", Runs: []*fedkit.History{run("FedAvg", 0.2, 0.4), run("FedProx", 0.3, 0.5)}},
-		plot.Panel{Name: "α = 100", Runs: []*fedkit.History{run("FedAvg", 0.6, 0.9), run("FedProx", 0.6, 0.8)}})
-	for _, f := range row {
-		fmt.Println(f.Title, f.Err())
-	}
-	// row.Show() draws them.
-
-	// Output:
-	// α = 0.1 <nil>
-	// α = 100 <nil>
-}
-
 func ExampleAgainst() {
 	f := plot.Against(compare.Sent, compare.Accuracy, run("FedAvg", 0.2, 0.4, 0.5))
 	fmt.Println(f.X.Title, f.Series[0].X, f.Series[0].Y)

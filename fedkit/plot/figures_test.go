@@ -179,9 +179,8 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 			t.Errorf("%s: said %q, want … %q", name, said, c.note)
 		}
 	}
-	if lo, _ := band(t, Over(compare.Note("norm"), wide...)); lo[0] != 1 {
-		t.Errorf("on a logarithmic axis, the band reaches down to %g: the least that it shows is 1", lo[0])
-	}
+	lo, _ := band(t, Over(compare.Note("norm"), wide...))
+	expect.That(t, lo[0] == 1, "on a logarithmic axis, the band reaches down to %g: the least that it shows is 1", lo[0])
 }
 
 // An axis of accuracy ends at 100 %, though a median is there, and in small figures side by side too.
@@ -216,8 +215,8 @@ func TestHeatBeside(t *testing.T) {
 	a, b := Heat(low, Drift, low, high), Heat(high, Drift, low, high)
 	expect.OK(t, errors.Join(a.Err(), b.Err()))
 	least, most := slices.Min(a.Series[0].Values), slices.Max(b.Series[0].Values)
-	if c := a.Series[0].Covers; !near(c, []float64{least, most}) || !slices.Equal(c, b.Series[0].Covers) || a.Series[0].Of != "drift" {
-		t.Errorf("the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)
-	}
+	c := a.Series[0].Covers
+	expect.That(t, near(c, []float64{least, most}) && slices.Equal(c, b.Series[0].Covers) && a.Series[0].Of == "drift",
+		"the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)
 	expect.That(t, Heat(low, Drift, low, nil).Err() != nil, "a nil history beside")
 }

@@ -36,9 +36,9 @@ func TestHeat(t *testing.T) {
 	for of, first := range map[Of]float64{Participation: nan, Drift: 0.1, Mu: 0.001, TrainLoss: 2, Steps: 5} {
 		f := Heat(h, of)
 		expect.OK(t, f.Err())
-		if v := f.Series[0].Values; len(f.Series) != 1 || (of == Participation) != (v == nil) || v != nil && (len(v) != 8 || !near(v[:1], []float64{first})) {
-			t.Errorf("%v: values %v, want 8 from %g", of, v, first)
-		}
+		v := f.Series[0].Values
+		expect.That(t, len(f.Series) == 1 && (of == Participation) == (v == nil) && (v == nil || (len(v) == 8 && near(v[:1], []float64{first}))),
+			"%v: values %v, want 8 from %g", of, v, first)
 		cells := map[string]bool{}
 		for _, s := range f.Series {
 			for i := range s.X {
@@ -68,9 +68,8 @@ func TestHeatOfSome(t *testing.T) {
 // in round 3 with 5.
 func TestBlocks(t *testing.T) {
 	got := blocks([]cell{{0, 1, 1, 1, 1}, {0, 2, 2, 3, 1}, {1, 3, 3, 5, 1}}, 2)
-	if want := []cell{{0, 1, 2, 2, 2}, {1, 3, 4, 5, 1}}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	want := []cell{{0, 1, 2, 2, 2}, {1, 3, 4, 5, 1}}
+	expect.That(t, slices.Equal(got, want), "%v, want %v", got, want)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var selected [][]int
 	for range 300 {

@@ -81,9 +81,9 @@ func TestBox(t *testing.T) {
 
 // Beyond 40 clients there are cells, and a strip of the true groups.
 func TestLabelsOfManyClients(t *testing.T) {
-	if f := Labels(federation(130, 4, 2, 0.5)); f.Err() != nil || f.Series[len(f.Series)-1].Name != "group 1" || f.Series[0].Tip == nil || f.Series[0].Values == nil || !strings.Contains(f.Note, "first 100 of 130") {
-		t.Error(f, f.Err())
-	}
+	f := Labels(federation(130, 4, 2, 0.5))
+	expect.That(t, f.Err() == nil && f.Series[len(f.Series)-1].Name == "group 1" && f.Series[0].Tip != nil && f.Series[0].Values != nil && strings.Contains(f.Note, "first 100 of 130"),
+		"%v %v", f, f.Err())
 }
 
 func TestStays(t *testing.T) {
@@ -92,9 +92,8 @@ func TestStays(t *testing.T) {
 	}}
 	rounds := expect.Value(assigned(h))(t)
 	want := []stay{{0, 0, 2, 5}, {1, 1, 2, 4}, {1, 0, 4, 6}}
-	if got := stays(rounds, []int{0, 1}); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := stays(rounds, []int{0, 1})
+	expect.That(t, slices.Equal(got, want), "%v, want %v", got, want)
 	// Clients that change every round: only some of the rounds are drawn.
 	h, rng := &fedkit.History{}, rand.New(rand.NewPCG(1, 2))
 	for i := range 300 {
@@ -144,9 +143,9 @@ func TestRepeats(t *testing.T) {
 	short, long := historyOf("A", 0.1, 0.2), historyOf("A", 0.1, 0.2, 0.3)
 	f := Accuracy(short, long, seeded(1, historyOf("A", 0.3, 0.4, 0.5)))
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; !near(s.Y, []float64{0.2, 0.3, 0.4}) || f.Note != "line: mean of 2 runs; thin lines: single runs; A: seed 0 was given again and counts once" {
-		t.Errorf("%v, %q", s.Y, f.Note)
-	}
+	s := f.Series[0]
+	expect.That(t, near(s.Y, []float64{0.2, 0.3, 0.4}) && f.Note == "line: mean of 2 runs; thin lines: single runs; A: seed 0 was given again and counts once",
+		"%v, %q", s.Y, f.Note)
 	if f := Accuracy(historyOf("A", 0.1), historyOf("A", 0.2)); len(f.Series) != 2 || f.Series[0].Name != "A (1)" || !strings.Contains(f.Note, "nothing in words tells them apart") {
 		t.Errorf("%d curves, note %q", len(f.Series), f.Note)
 	}
@@ -209,9 +208,8 @@ func TestMetric(t *testing.T) {
 	a := metered(metered(historyOf("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
 	f := Over(compare.Metric("F1"), a)
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; len(f.Series) != 1 || !near(s.Y, []float64{0.25, 0.75}) || f.Y.Title != "F1 of the global model" || f.Title != "Test F1" {
-		t.Errorf("%+v", f)
-	}
+	s := f.Series[0]
+	expect.That(t, len(f.Series) == 1 && near(s.Y, []float64{0.25, 0.75}) && f.Y.Title == "F1 of the global model" && f.Title == "Test F1", "%+v", f)
 	b := metered(historyOf("B", nan), 0, nan, 0.5, 0.75, nan)
 	f = Over(compare.Metric("F1"), a, b)
 	expect.OK(t, f.Err())
@@ -249,9 +247,8 @@ func TestPersonalCurves(t *testing.T) {
 		y          []float64
 	}{{"FedPRISM, global", "", []float64{0.5, 0.6}}, {"FedPRISM, clients' own", "FedPRISM, global", []float64{0.8, 0.85}}, {"FedAvg", "", []float64{0.4, 0.5}}} {
 		s := f.Series[i]
-		if of, _, two := strings.Cut(want.name, ", "); s.Name != want.name || s.Like != want.like || !near(s.Y, want.y) || two && s.Of != of {
-			t.Errorf("%+v, want %+v", s, want)
-		}
+		of, _, two := strings.Cut(want.name, ", ")
+		expect.That(t, s.Name == want.name && s.Like == want.like && near(s.Y, want.y) && (!two || s.Of == of), "%+v, want %+v", s, want)
 	}
 	charttest.Golden(t, "personal", f)
 
@@ -267,9 +264,8 @@ func TestPersonalCurves(t *testing.T) {
 }
 
 func TestPersonalLive(t *testing.T) {
-	if row := live("live", ended(t, personal("FedPRISM"))); len(row) != 2 || len(row[0].Series) != 2 || row[0].Series[1].Name != "FedPRISM, clients' own" {
-		t.Errorf("%+v", row)
-	}
+	row := live("live", ended(t, personal("FedPRISM")))
+	expect.That(t, len(row) == 2 && len(row[0].Series) == 2 && row[0].Series[1].Name == "FedPRISM, clients' own", "%+v", row)
 }
 
 // regressed returns a run of a regression whose rounds have these R², of the global model and, a little apart, of three clients.
@@ -306,9 +302,8 @@ func TestRegressionFigures(t *testing.T) {
 	if f := ClientAccuracy(a); !near(f.Series[1].X, []float64{-2.3, -0.3, 0.8}) || !(f.Series[2].X[0] < -0.3 && f.Series[2].X2[0] > -0.3) {
 		t.Errorf("clients at %v, median at %v to %v", f.Series[1].X, f.Series[2].X, f.Series[2].X2)
 	}
-	if row := live("live", ended(t, historyOf("labels", 0.1, 0.2), a)); len(row) != 2 || len(row[0].Series) != 1 || row[0].Title != "Test R²" || len(row[1].Series) != 2 {
-		t.Errorf("beside labels: %+v", row)
-	}
+	row := live("live", ended(t, historyOf("labels", 0.1, 0.2), a))
+	expect.That(t, len(row) == 2 && len(row[0].Series) == 1 && row[0].Title == "Test R²" && len(row[1].Series) == 2, "beside labels: %+v", row)
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), a, nil) })
 	expect.That(t, strings.Contains(said, "· R² 0.700 · loss 2") && !strings.Contains(said, "accuracy"), "the line is %q", said)
 }

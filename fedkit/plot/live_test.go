@@ -48,9 +48,8 @@ func TestLiveInNotebook(t *testing.T) {
 		"%d outputs, the last %v: want one line, then one figure", len(ids), last)
 	c.Err = errors.New("pipe closed")
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), synthetic("FedAvg", 1, 50, 1, 10, 0.9), nil) })
-	if n := strings.Count(said, "pipe closed"); n != 1 || !strings.HasPrefix(said, chart.ErrorPrefix) {
-		t.Errorf("said %d times: %q", n, said)
-	}
+	n := strings.Count(said, "pipe closed")
+	expect.That(t, n == 1 && strings.HasPrefix(said, chart.ErrorPrefix), "said %d times: %q", n, said)
 }
 
 func TestLiveOutsideNotebook(t *testing.T) {
@@ -84,17 +83,15 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	on := ended(t, h)
 	on[0].Ended = false
 	row = live("live", append(runs, on...))
-	if s := row[0].Series; len(s) != 6 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
-		t.Errorf("%+v", s)
-	}
+	s := row[0].Series
+	expect.That(t, len(s) == 6 && s[2].Name == "FedAvg" && len(s[2].X) == 7 && len(s[0].X) == 20, "%+v", s)
 	charttest.Spec(t, row)
 }
 
 // Runs of one name that are not seeds of one configuration are distinguished.
 func TestLiveTellsRunsApart(t *testing.T) {
-	if s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
-		t.Errorf("%+v", s)
-	}
+	s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series
+	expect.That(t, len(s) == 2 && s[1].Name == "FedAvg, Local.LR 0.1" && s[0].Lo == nil, "%+v", s)
 }
 
 // The axis of rounds extends to the last round from the beginning, and to the last one present once the run is over.
@@ -108,9 +105,8 @@ func TestLiveAxisIsSteady(t *testing.T) {
 			expect.That(t, slices.Equal(f.X.Include, []float64{1, 50}), "%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
 		}
 		runs[0].Ended = true
-		if c := live("live", runs)[0].X.Include; c != nil {
-			t.Errorf("a run that was stopped covers %v", c)
-		}
+		c := live("live", runs)[0].X.Include
+		expect.That(t, c == nil, "a run that was stopped covers %v", c)
 	}
 }
 
@@ -121,9 +117,9 @@ func TestLiveManyRuns(t *testing.T) {
 		hs = append(hs, historyOf(fmt.Sprint("method ", i), 0.5, 0.6))
 	}
 	row := live("live", ended(t, hs...))
-	if s := row[0].Series; len(s) != mostCurves || s[0].Name != "method 10" || !strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations") {
-		t.Errorf("%d curves, note %q", len(s), row[0].Note)
-	}
+	s := row[0].Series
+	expect.That(t, len(s) == mostCurves && s[0].Name == "method 10" && strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations"),
+		"%d curves, note %q", len(s), row[0].Note)
 }
 
 // Follow has the figure too, and the errors of progress.Follow.

@@ -52,9 +52,8 @@ func TestSamples(t *testing.T) {
 	img, err := png.Decode(bytes.NewReader(file))
 	expect.Must(t, err == nil && img.Bounds().Dx() == 3 && img.Bounds().Dy() == 2, "%v %v", img, err)
 	for i, v := range []uint8{96, 112, 128, 143, 159, 175} { // round(255·v/16)
-		if got := color.GrayModel.Convert(img.At(i%3, i/3)).(color.Gray).Y; got != v {
-			t.Errorf("element %d is %d, want %d", i, got, v)
-		}
+		got := color.GrayModel.Convert(img.At(i%3, i/3)).(color.Gray).Y
+		expect.That(t, got == v, "element %d is %d, want %d", i, got, v)
 	}
 }
 
@@ -70,9 +69,8 @@ func TestSamplesInColor(t *testing.T) {
 	f := Samples(fed, 2)
 	expect.OK(t, f.Err())
 	for x, want := range []color.RGBA{{255, 0, 0, 255}, {0, 51, 255, 255}} {
-		if got := f.Series[0].Images[0].At(x, 0); got != want {
-			t.Errorf("element %d is %v, want %v", x, got, want)
-		}
+		got := f.Series[0].Images[0].At(x, 0)
+		expect.That(t, got == want, "element %d is %v, want %v", x, got, want)
 	}
 	// Images that are not bytes go from their least value to their greatest; one of a single value is black.
 	fed.Data.Train = datasets.Split{Floats: []float32{-3, -1, 1, 5, 1, 1}, Labels: []int32{1}}
@@ -110,9 +108,8 @@ func TestSamplesStayLight(t *testing.T) {
 	expect.OK(t, f.Err())
 	charttest.Spec(t, f)
 	shown := len(f.X.Names)
-	if want := fmt.Sprintf("the first %d of 30; the first 10 of 12 groups", shown); shown >= 30 || !strings.HasSuffix(f.Note, want) {
-		t.Errorf("%d in a row: %q", shown, f.Note)
-	}
+	want := fmt.Sprintf("the first %d of 30; the first 10 of 12 groups", shown)
+	expect.That(t, shown < 30 && strings.HasSuffix(f.Note, want), "%d in a row: %q", shown, f.Note)
 }
 
 func TestSamplesThatCannotBeDrawn(t *testing.T) {

@@ -36,9 +36,9 @@ func TestAgainst(t *testing.T) {
 	f := Against(compare.Sent, compare.Accuracy, historyOf("A", nan, 0.5), seeded(1, historyOf("A", nan, 0.7)), historyOf("B", 0.1, nan, 0.3))
 	expect.OK(t, f.Err())
 	// A round sends 3,000 bytes.
-	if a, b := f.Series[0], f.Series[1]; !near(a.X, []float64{6}) || !near(a.Y, []float64{0.6}) || !near(b.X, []float64{3, 9}) || f.X.Title != "sent, both ways (kB)" {
-		t.Errorf("%+v, axis %q", f.Series, f.X.Title)
-	}
+	a, b := f.Series[0], f.Series[1]
+	expect.That(t, near(a.X, []float64{6}) && near(a.Y, []float64{0.6}) && near(b.X, []float64{3, 9}) && f.X.Title == "sent, both ways (kB)",
+		"%+v, axis %q", f.Series, f.X.Title)
 	charttest.Golden(t, "against", f)
 	slow := historyOf("A", 0.2, 0.3)
 	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
@@ -59,13 +59,11 @@ func TestMultiples(t *testing.T) {
 	row := Facets(Accuracy, panels(5)...)
 	expect.OK(t, row.Err())
 	for i := range row {
-		if x, y := domain(row, i, "x"), domain(row, i, "y"); !near(x, []float64{1, 2}) || !near(y, domain(row, 0, "y")) || y[1] < 0.69 {
-			t.Errorf("%q covers %v and %v", row[i].Title, x, y)
-		}
+		x, y := domain(row, i, "x"), domain(row, i, "y")
+		expect.That(t, near(x, []float64{1, 2}) && near(y, domain(row, 0, "y")) && y[1] >= 0.69, "%q covers %v and %v", row[i].Title, x, y)
 	}
-	if spec := row.VegaLite(); len(spec["concat"].([]any)) != 5 || spec["columns"] != 3.0 {
-		t.Errorf("%d columns", spec["columns"])
-	}
+	spec := row.VegaLite()
+	expect.That(t, len(spec["concat"].([]any)) == 5 && spec["columns"] == 3.0, "%d columns", spec["columns"])
 	charttest.Golden(t, "multiples", Facets(Accuracy, panels(2)...))
 	charttest.Spec(t, row)
 }
@@ -196,9 +194,8 @@ func TestOver(t *testing.T) {
 	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
 	f := Over(steps, historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1, 0.2)))
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; !near(s.X, []float64{2}) || !near(s.Y, []float64{20}) || f.Title != "steps" || f.Y.Title != "steps" {
-		t.Errorf("%+v", f)
-	}
+	s := f.Series[0]
+	expect.That(t, near(s.X, []float64{2}) && near(s.Y, []float64{20}) && f.Title == "steps" && f.Y.Title == "steps", "%+v", f)
 	if f := Over(compare.Sent, historyOf("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
 		t.Errorf("%+v", f)
 	}

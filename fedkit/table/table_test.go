@@ -25,17 +25,15 @@ func TestTable(t *testing.T) {
 	if got := table.String(); got != want {
 		t.Errorf("got:\n%s", got)
 	}
-	if s := table.HTML(); strings.Contains(s, "<FedAvg>") || !strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`) {
-		t.Errorf("got:\n%s", s)
-	}
+	s := table.HTML()
+	expect.That(t, !strings.Contains(s, "<FedAvg>") && strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`), "got:\n%s", s)
 	if got := charttest.Capture(t, &os.Stdout, table.Show); got != want {
 		t.Errorf("printed:\n%s", got)
 	}
 	c := charttest.InCell(t)
 	table.Show()
-	if f := c.Outputs[0].Forms; len(c.Outputs) != 1 || f["text/html"] != table.HTML() || f["text/plain"] != want || c.Syncs != 1 {
-		t.Errorf("%+v", c.Outputs)
-	}
+	f := c.Outputs[0].Forms
+	expect.That(t, len(c.Outputs) == 1 && f["text/html"] == table.HTML() && f["text/plain"] == want && c.Syncs == 1, "%+v", c.Outputs)
 }
 
 // Neither numbers nor their units wrap, only what follows ±. Sentences may wrap.
@@ -101,9 +99,8 @@ func TestMarkedCells(t *testing.T) {
 	} {
 		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 	}
-	if tex := table.LaTeX(); !strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`) {
-		t.Error(tex)
-	}
+	tex := table.LaTeX()
+	expect.That(t, strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`), "%v", tex)
 }
 
 // Numbers line up at the decimal point, whatever follows them; other columns are as they were.
@@ -127,9 +124,8 @@ func TestNumbersLineUp(t *testing.T) {
 func TestLinksThatAreRefused(t *testing.T) {
 	for _, to := range []string{"javascript:alert(1)", " javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "%zz"} {
 		table := &Table{Lines: [][]string{{"a"}}, Links: map[At]string{{0, 0}: to}}
-		if err := table.Err(); err == nil || !strings.Contains(err.Error(), "must be a #place") {
-			t.Errorf("%q: %v", to, err)
-		}
+		err := table.Err()
+		expect.That(t, err != nil && strings.Contains(err.Error(), "must be a #place"), "%q: %v", to, err)
 	}
 }
 
@@ -141,9 +137,8 @@ func TestLongTablesAreShortAsText(t *testing.T) {
 		"aaa\nbbb\nccc\n": "aaa\nbbb\n… and 1 more lines, which the HTML form of this output has\n",
 		"aaaaaaaaaa\nb\n": "… and 2 more lines, which the HTML form of this output has\n",
 	} {
-		if got := firstLines(text, 8); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		got := firstLines(text, 8)
+		expect.That(t, got == want, "%q: %q, want %q", text, got, want)
 	}
 }
 
@@ -153,9 +148,8 @@ func TestMake(t *testing.T) {
 		"plot: table: no history given": func(*Table) error { return errors.New("no history given") },
 		"plot: table: could not be drawn: index out of range": func(*Table) error { panic("index out of range") },
 	} {
-		if err := Make("plot: table", build).Err(); (err == nil) != (want == "") || err != nil && err.Error() != want {
-			t.Errorf("%v, want %q", err, want)
-		}
+		err := Make("plot: table", build).Err()
+		expect.That(t, (err == nil) == (want == "") && (err == nil || err.Error() == want), "%v, want %q", err, want)
 	}
 }
 
@@ -211,9 +205,8 @@ func TestNumbersAsCSV(t *testing.T) {
 		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", math.NaN(), math.NaN(), 0}},
 	}
 	got := expect.Value(csv.NewReader(strings.NewReader(table.CSV())).ReadAll())(t)
-	if want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%q", got)
-	}
+	want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}
+	expect.That(t, reflect.DeepEqual(got, want), "%q", got)
 	table.Lines = table.Lines[:2]
 	expect.Error(t, "2 lines, and data of 3")(table.Err())
 }
@@ -264,9 +257,8 @@ func TestUnits(t *testing.T) {
 func TestMinus(t *testing.T) {
 	for text, want := range map[string]string{"-0.5": "−0.5", "-0.0": "0.0", "-0.0 %": "0.0 %", "-0": "0", "-Inf": "−Inf", "NaN": "NaN", "5": "5",
 		"1e-06": "10⁻⁶", "-1e-06": "−10⁻⁶", "1.5e+20": "1.5×10²⁰", "-0e+00": "0×10⁰", "1.0e-09": "1.0×10⁻⁹", "-3 of a cohort": "−3 of a cohort"} {
-		if got := Minus(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		got := Minus(text)
+		expect.That(t, got == want, "%q: %q, want %q", text, got, want)
 	}
 }
 
@@ -280,8 +272,7 @@ func TestNoBreak(t *testing.T) {
 		"1.2 MB of 3 hosts in 5 h":   "1.2~MB of 3 hosts in 5~h",
 		"a % b":                      "a % b",
 	} {
-		if got := strings.ReplaceAll(NoBreak(words), "\u00a0", "~"); got != want {
-			t.Errorf("%q becomes %q, want %q", words, got, want)
-		}
+		got := strings.ReplaceAll(NoBreak(words), "\u00a0", "~")
+		expect.That(t, got == want, "%q becomes %q, want %q", words, got, want)
 	}
 }
