@@ -71,13 +71,11 @@ func TestErrorsOutsideNotebook(t *testing.T) {
 
 func TestMake(t *testing.T) {
 	f := Make("plot: accuracy", func(f *Figure) error { f.Title = "kept"; return errors.New("no history given") })
-	if err := f.Err(); err == nil || err.Error() != "plot: accuracy: no history given" || f.Title != "kept" {
-		t.Errorf("%v of %q", err, f.Title)
-	}
+	err := f.Err()
+	expect.That(t, err != nil && err.Error() == "plot: accuracy: no history given" && f.Title == "kept", "%v of %q", err, f.Title)
 	f = Make("plot: accuracy", func(*Figure) error { panic("index out of range") })
-	if err := f.Err(); err == nil || err.Error() != "plot: accuracy: could not be drawn: index out of range" {
-		t.Error(err)
-	}
+	err = f.Err()
+	expect.That(t, err != nil && err.Error() == "plot: accuracy: could not be drawn: index out of range", "%v", err)
 }
 
 func TestFormsInNotebook(t *testing.T) {
@@ -178,9 +176,8 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		for _, view := range append(views, spec) {
 			title, _ := view.(object)["title"].(object)
 			for _, part := range []string{"text", "subtitle"} {
-				if says, _ := title[part].(string); !strings.Contains(html.UnescapeString(svg), says) {
-					t.Errorf("%s has no %q", file, says)
-				}
+				says, _ := title[part].(string)
+				expect.That(t, strings.Contains(html.UnescapeString(svg), says), "%s has no %q", file, says)
 			}
 			for _, color := range drawn(view) {
 				expect.That(t, strings.Contains(svg, color), "%s: nothing is drawn in %s", file, color)
@@ -222,9 +219,8 @@ func TestPictures(t *testing.T) {
 	img := expect.Value(png.Decode(bytes.NewReader(expect.Value(os.ReadFile(filepath.Join(dir, "a.png")))(t))))(t)
 	size := img.Bounds().Size()
 	expect.That(t, size.X >= 600 && size.X <= 800 && size.Y >= 400 && size.Y <= 600, "%v pixels", size)
-	if _, _, _, alpha := img.At(0, 0).RGBA(); alpha != 0xffff {
-		t.Error("the background is not white")
-	}
+	_, _, _, alpha := img.At(0, 0).RGBA()
+	expect.That(t, alpha == 0xffff, "the background is not white")
 	svg := string(expect.Value(os.ReadFile(filepath.Join(dir, "a.svg")))(t))
 	expect.That(t, strings.HasPrefix(svg, "<svg"), "%.100s", svg)
 }
@@ -271,12 +267,11 @@ func matrix(n int) *Figure {
 // A figure alone is as wide as it wants to be, or as the cell has room for. A matrix keeps its shape.
 func TestFiguresFollowTheCell(t *testing.T) {
 	params := func(f *Figure) string { return fmt.Sprint(f.VegaLite()["params"]) }
-	if got := params(sized(300, 200)); !strings.Contains(got, "name:width") || !strings.Contains(got, "floor(300 * shrink)") || strings.Contains(got, "height") {
-		t.Error(got)
-	}
-	if got := params(matrix(8)); !strings.Contains(got, "8 * max(1, floor(20 * shrink))") || !strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height") {
-		t.Error(got)
-	}
+	got := params(sized(300, 200))
+	expect.That(t, strings.Contains(got, "name:width") && strings.Contains(got, "floor(300 * shrink)") && !strings.Contains(got, "height"), "%v", got)
+	got = params(matrix(8))
+	expect.That(t, strings.Contains(got, "8 * max(1, floor(20 * shrink))") && strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height"),
+		"%v", got)
 }
 
 // Text, axes and what is drawn in ink have the page's color. Other text can be read on any background.

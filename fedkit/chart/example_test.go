@@ -2,8 +2,6 @@ package chart_test
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"fedkit.example/fedkit/chart"
 )
@@ -36,33 +34,6 @@ func ExampleHistogram() {
 	// 5.0 % to 10.0 %: 1
 	// 15.0 % to 20.0 %: 1
 	// 25.0 % to 30.0 %: 2
-}
-
-// Outside a notebook Show writes an HTML file and says where.
-func ExampleFigure_Show() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	chart.Dir = dir
-	defer func() { chart.Dir = "" }()
-
-	f := &chart.Figure{Title: "Time to accuracy",
-		Series: []chart.Series{{Name: "FedAvg", X: []float64{0, 60, 120}, Y: []float64{0.1, 0.8, 0.9}}}}
-	d := chart.Display{Log: relative{dir}} // as Show does, but without the folder's name, which is never the same
-	if err := d.Show(chart.Row{f}, true); err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// wrote time-to-accuracy.html
-}
-
-type relative struct{ dir string }
-
-func (r relative) Write(b []byte) (int, error) {
-	return fmt.Print(strings.ReplaceAll(string(b), r.dir+"/", ""))
 }
 
 // The Vega-Lite form goes to whatever reads it.

@@ -315,9 +315,8 @@ func TestGrouped(t *testing.T) {
 		return &Figure{Y: Axis{Names: names}, Height: 80, Series: []Series{line, {Mark: Dots, X: []float64{1, 2, 3, 4}, Y: []float64{0, 1, 2, 3}}}}
 	}
 	r := Row{make("a", "b", "c", "d"), make("", "", "", "")}.Grouped(Group{"none:", []string{"e"}}, Group{"one:", []string{"a", "c"}}, Group{"two:", []string{"b"}})
-	if want := []string{"d", "b", "two:", "a", "c", "one:"}; !slices.Equal(r[0].Y.Names, want) { // from below
-		t.Errorf("%q", r[0].Y.Names)
-	}
+	want := []string{"d", "b", "two:", "a", "c", "one:"}
+	expect.That(t, slices.Equal(r[0].Y.Names, want), "%q", r[0].Y.Names) // from below
 	expect.That(t, len(r[1].Y.Names) == 6 && r[1].Y.Names[0] == "" && r[1].Height == 120, "%q, %d", r[1].Y.Names, r[1].Height)
 	for _, f := range r {
 		if line, dots := f.Series[0], f.Series[1]; line.Y[0] != -0.5 || line.Y2[0] != 5.5 || !slices.Equal(dots.Y, []float64{3, 1, 4, 0}) {
@@ -356,12 +355,10 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	charttest.Spec(t, f) // light enough
 	s := expect.Value(Row{f}.prepare())(t)
 	a, b, c := s.panels[0].series[0], s.panels[0].series[1], s.panels[0].series[2]
-	if at := slices.Index(a.Y, 1000); at < 0 || a.X[at] != 1234 {
-		t.Error("the explosion at 1234 is not there")
-	}
-	if at := slices.Index(c.Lo, -40); at < 0 || c.X[at] != 3210 {
-		t.Error("the wide band at 3210 is not there")
-	}
+	at := slices.Index(a.Y, 1000)
+	expect.That(t, at >= 0 && a.X[at] == 1234, "the explosion at 1234 is not there")
+	at = slices.Index(c.Lo, -40)
+	expect.That(t, at >= 0 && c.X[at] == 3210, "the wide band at 3210 is not there")
 	expect.That(t, slices.Contains(b.X, 2000) && slices.Contains(b.X, 2800), "the gap from 2000 to 2800 is not there")
 	all := 3*5000 - 799
 	for _, line := range []series{a, b, c} {

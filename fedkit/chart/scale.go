@@ -111,12 +111,7 @@ func (s *scale) finish(n, whole, names int) {
 	switch {
 	case s.Names != nil:
 		s.lo, s.hi = -0.5, float64(len(s.Names))-0.5
-		var named []int
-		for i, name := range s.Names {
-			if name != "" {
-				named = append(named, i)
-			}
-		}
+		named := slices.DeleteFunc(indices(len(s.Names)), func(i int) bool { return s.Names[i] == "" })
 		for i := 0; i < len(named); i += (len(named) + names - 1) / names {
 			s.ticks = append(s.ticks, float64(named[i]))
 		}

@@ -115,9 +115,8 @@ func TestRasterOfOddValues(t *testing.T) {
 		}
 		return nil
 	}
-	if _, _, _, alpha := image(s).At(0, 0).RGBA(); alpha != 0 {
-		t.Error("a value that is not a number is drawn")
-	}
+	_, _, _, alpha := image(s).At(0, 0).RGBA()
+	expect.That(t, alpha == 0, "a value that is not a number is drawn")
 	flat, far, bare, askew := s, s, s, s
 	flat.X2 = flat.X
 	far.X, askew.X = slices.Clone(s.X), slices.Clone(s.X)

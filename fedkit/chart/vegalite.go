@@ -1,6 +1,8 @@
 package chart
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -18,18 +20,17 @@ type object = map[string]any
 
 // vegaLite returns the sheet as a Vega-Lite specification.
 func (s *sheet) vegaLite() map[string]any {
-	spec := object{"$schema": vegaLiteSchema, "config": config()}
-	s.fit(spec)
-	if len(s.panels) == 1 {
-		maps.Copy(spec, s.view(0))
-		return spec
-	}
 	views := make([]any, len(s.panels))
 	for i := range views {
 		views[i] = s.view(i)
 	}
+	spec := object{"spacing": float64(spacing), "concat": views, "columns": float64(s.across())}
+	if len(views) == 1 {
+		spec = views[0].(object)
+	}
 	s.separate(spec)
-	spec["spacing"], spec["concat"], spec["columns"] = float64(spacing), views, float64(s.across())
+	spec["$schema"], spec["config"] = vegaLiteSchema, config()
+	s.fit(spec)
 	return spec
 }
 
@@ -49,29 +50,13 @@ func (s *sheet) separate(spec object) {
 // own is the color of the text around the figure, in any theme.
 const own = "currentColor"
 
-func config() object {
-	over := object{"direction": "vertical", "anchor": "start"} // color bars stand over the legend
-	return object{
-		"background": "transparent",
-		"font":       "Helvetica, Arial, sans-serif",
-		"padding":    float64(padding),
-		"view":       object{"stroke": "transparent"},
-		"legend": object{
-			"disable": true, "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
-			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
-			"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
-			"layout": object{"top": over, "bottom": over},
-		},
-		"axis": object{
-			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
-			"labelFontSize": 11.0, "titleFontSize": 12.0, "titleFontWeight": "normal", "titlePadding": 8.0,
-			"labelPadding": 6.0, "labelSeparation": 4.0, "labelFlush": false, "ticks": false,
-		},
-		"title": object{
-			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": own, "offset": 12.0,
-			"subtitleColor": hex(faint), "subtitleFontSize": 11.0,
-		},
-	}
+//go:embed config.json
+var looks []byte
+
+// config is how all figures look. Color bars stand over the legend.
+func config() (all object) {
+	_ = json.Unmarshal(looks, &all) // every golden figure has it
+	return all
 }
 
 // view returns one figure: its target lines, then its series, neighbors of one kind in one layer.

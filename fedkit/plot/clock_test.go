@@ -65,15 +65,15 @@ func TestGantt(t *testing.T) {
 // Work is cut off at the ends of the rounds shown.
 func TestGanttOfSome(t *testing.T) {
 	f := Schedule{Clients: []int{1, 0, 3}, First: 2}.Gantt(atWork())
-	if got := bars(f)["training"]; f.Err() != nil || !slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) || !slices.Equal(f.Y.Names, []string{"3", "0", "1"}) {
-		t.Errorf("training %v, rows %q, %v", got, f.Y.Names, f.Err())
-	}
+	got := bars(f)["training"]
+	expect.That(t, f.Err() == nil && slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) && slices.Equal(f.Y.Names, []string{"3", "0", "1"}),
+		"training %v, rows %q, %v", got, f.Y.Names, f.Err())
 	want := "simulated time since the end of round 1 (s)"
 	expect.That(t, f.X.Title == want, "axis %q, want %q", f.X.Title, want)
 	f = Schedule{Last: 1}.Gantt(atWork())
-	if got := bars(f); f.Err() != nil || len(got["dropped out"]) > 0 || !slices.Equal(got["no result"], [][3]float64{{0, 10, 1}, {6, 10, 0}}) {
-		t.Errorf("%v, %v", got, f.Err())
-	}
+	cut := bars(f)
+	expect.That(t, f.Err() == nil && len(cut["dropped out"]) == 0 && slices.Equal(cut["no result"], [][3]float64{{0, 10, 1}, {6, 10, 0}}),
+		"%v, %v", cut, f.Err())
 }
 
 // working returns a run in which all clients work in all rounds.

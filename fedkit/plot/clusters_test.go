@@ -34,12 +34,10 @@ func TestClustersKeepTheirColors(t *testing.T) {
 	expect.Must(t, len(f.Series) == 2 && f.Series[0].Name == "cluster 0" && f.Series[1].Name == "cluster 1", "%+v", f.Series)
 	// Clients 0 and 1 stay, though 1 is without a cluster for a round; client 2 changes to them in round 4.
 	a, b := f.Series[0], f.Series[1]
-	if want := []float64{0.5, 0.5, 3.5, 3.5}; !slices.Equal(a.X, want) {
-		t.Errorf("cluster 0 from %v, want %v", a.X, want)
-	}
-	if want := []float64{4.5, 2.5, 4.5, 4.5}; !slices.Equal(a.X2, want) {
-		t.Errorf("cluster 0 to %v, want %v", a.X2, want)
-	}
+	want := []float64{0.5, 0.5, 3.5, 3.5}
+	expect.That(t, slices.Equal(a.X, want), "cluster 0 from %v, want %v", a.X, want)
+	want = []float64{4.5, 2.5, 4.5, 4.5}
+	expect.That(t, slices.Equal(a.X2, want), "cluster 0 to %v, want %v", a.X2, want)
 	expect.That(t, slices.Equal(b.X, []float64{0.5, 0.5}) && slices.Equal(b.X2, []float64{3.5, 4.5}), "cluster 1 from %v to %v", b.X, b.X2)
 }
 
@@ -48,16 +46,14 @@ func TestClustersKeepTheirColors(t *testing.T) {
 func TestClustersByGroup(t *testing.T) {
 	f := Clusters(assignments([]int{5, 3, 5, 3, 3}, []int{5, 3, 5, 3, 5}), 0, 1, 0, 1, 1)
 	expect.OK(t, f.Err())
-	if want := []string{"0", "2", "1", "3", "4"}; !slices.Equal(f.Y.Names, want) {
-		t.Errorf("rows %v, want %v", f.Y.Names, want)
-	}
+	want := []string{"0", "2", "1", "3", "4"}
+	expect.That(t, slices.Equal(f.Y.Names, want), "rows %v, want %v", f.Y.Names, want)
 	var names []string
 	for _, s := range f.Series {
 		names = append(names, s.Name)
 	}
-	if want := []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}; !slices.Equal(names, want) || f.Series[2].Tip[0] != "0, group 0" {
-		t.Fatalf("%v, want %v; tips %v", names, want, f.Series[2].Tip)
-	}
+	want = []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}
+	expect.Must(t, slices.Equal(names, want) && f.Series[2].Tip[0] == "0, group 0", "%v, want %v; tips %v", names, want, f.Series[2].Tip)
 	border := f.Series[4]
 	expect.That(t, slices.Equal(border.Y, []float64{1.5}), "borders at %v, want 1.5", border.Y)
 	if s := f.Series[0]; !slices.Equal(s.Tip, []string{"1", "3", "4"}) {
@@ -126,12 +122,11 @@ func TestAgreement(t *testing.T) {
 		return h
 	}
 	f := Over(compare.ARI, five(0, 1)...)
-	if lo, hi := band(t, f); lo[0] != 0 || hi[0] != 0.75529 || lo[1] != 0.24471 || hi[1] != 1 || f.Y.Bounds != [2]float64{0, 1} { // 0.2 and 0.8 ± 0.555
-		t.Errorf("the band is from %v to %v: no index is above 1", lo, hi)
-	}
-	if lo, hi := band(t, Over(compare.ARI, five(-0.05, 1)...)); lo[0] != -0.05 || hi[1] != 1 { // 0.16 and 0.79 ± 0.583
-		t.Errorf("the band is from %v to %v: no run is below −0.05", lo, hi)
-	}
+	lo, hi := band(t, f)
+	expect.That(t, lo[0] == 0 && hi[0] == 0.75529 && lo[1] == 0.24471 && hi[1] == 1 && f.Y.Bounds == [2]float64{0, 1},
+		"the band is from %v to %v: no index is above 1", lo, hi) // 0.2 and 0.8 ± 0.555
+	lo, hi = band(t, Over(compare.ARI, five(-0.05, 1)...))
+	expect.That(t, lo[0] == -0.05 && hi[1] == 1, "the band is from %v to %v: no run is below −0.05", lo, hi) // 0.16 and 0.79 ± 0.583
 	charttest.Golden(t, "ari", Over(compare.ARI, a, b, c))
 	charttest.Spec(t, Over(compare.Clusters, a, b, c))
 	if err := Over(compare.Clusters, grouped("x", 0, []float64{nan})).Err(); err != nil {
@@ -345,12 +340,10 @@ func TestPCA(t *testing.T) {
 		"axes %q and %q", f.X.Title, f.Y.Title)
 	s := byName(f)
 	expect.Must(t, len(s) == 3 && slices.Equal(s["cluster 0"].Tip, []string{"0", "3"}) && slices.Equal(s["no cluster"].Tip, []string{"2"}), "%+v", f.Series)
-	if a, b := s["cluster 0"].X[0], s["cluster 1"].X[0]; !near([]float64{a * b}, []float64{-9}) {
-		t.Errorf("clients 0 and 1 are at %g and %g, want 3 and −3", a, b)
-	}
-	if a, b := s["cluster 0"].Y[1], s["no cluster"].Y[0]; !near([]float64{a * b}, []float64{-1}) {
-		t.Errorf("clients 3 and 2 are at %g and %g, want 1 and −1", a, b)
-	}
+	a, b := s["cluster 0"].X[0], s["cluster 1"].X[0]
+	expect.That(t, near([]float64{a * b}, []float64{-9}), "clients 0 and 1 are at %g and %g, want 3 and −3", a, b)
+	a, b = s["cluster 0"].Y[1], s["no cluster"].Y[0]
+	expect.That(t, near([]float64{a * b}, []float64{-1}), "clients 3 and 2 are at %g and %g, want 1 and −1", a, b)
 	of := g.Series[0].Of
 	expect.That(t, g.Series[0].Name == "group 0" && (of == "cluster 1" || of == "cluster 0"), "%+v", g.Series[0])
 	charttest.Spec(t, row)

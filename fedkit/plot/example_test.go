@@ -10,10 +10,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/compare"
-	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/plot"
-	"fedkit.example/fedkit/sim"
 )
 
 // run is a history as fedkit.Run returns it, with these accuracies of the global model.
@@ -100,28 +97,6 @@ func ExampleClusters() {
 	// cluster 1 clients [1 3] from round 1
 }
 
-// A round of 10 s in which client 0 waits for 2 s, and client 2 drops out after 4.
-func ExampleSchedule_Gantt() {
-	h := run("FedAvg", 0.3)
-	h.Devices = config.Of(sim.Devices{})
-	h.Rounds[0] = fedkit.Record{Round: 1, Clock: 10,
-		Results:  []fedkit.ClientResult{{Client: 0, Received: 1, Finished: 5, Arrived: 8}, {Client: 1, Received: 2, Finished: 6, Arrived: 10}},
-		Absences: []history.Absence{{Client: 2, End: 4, DroppedOut: true}}}
-	f := plot.Schedule{First: 1, Last: 1}.Gantt(h)
-	fmt.Println("clients from the bottom up:", f.Y.Names)
-	for _, s := range f.Series[:4] {
-		fmt.Println(s.Name, "from", s.X, "to", s.X2)
-	}
-	fmt.Println("idle", plot.Over(compare.Idle, h).Series[0].Y)
-	// Output:
-	// clients from the bottom up: [2 1 0]
-	// download from [0 0] to [1 2]
-	// training from [1 2] to [5 6]
-	// upload from [5 6] to [8 10]
-	// no result from [0] to [4]
-	// idle [0.08333333333333333]
-}
-
 // Four clients on a line, in two pairs. The tree is cut between the heights of its merges inside and across clusters.
 func ExampleDendrogram() {
 	points := cluster.FromVectors(mat.NewDense(4, 1, []float64{0, 10, 1, 12}))
@@ -134,33 +109,4 @@ func ExampleDendrogram() {
 	fmt.Println("leaves", f.X.Names, "cut at", f.Targets)
 	// Output:
 	// leaves [0 2 1 3] cut at [5.5]
-}
-
-func ExampleSimilarities() {
-	points := cluster.FromVectors(mat.NewDense(3, 2, []float64{1, 0, 0, 2, 4, 3}))
-	f := plot.Similarities(points, []int{0, 1, 0})
-	fmt.Printf("%s of columns: %q\n", f.X.Title, f.X.Names)
-	fmt.Printf("%s of rows, from the bottom: %q\n", f.Y.Title, f.Y.Names)
-	fmt.Printf("%s: %q\n", f.Series[0].Of, f.Series[0].Tip[:3])
-	// Output:
-	// cluster of columns: ["0" "" "1"]
-	// client of rows, from the bottom: ["1" "2" "0"]
-	// cosine: ["0 and 0: 1" "0 and 2: 0.8" "0 and 1: 0"]
-}
-
-func ExamplePCA() {
-	points := cluster.FromVectors(mat.NewDense(4, 2, []float64{0, 0, 0, 1, 8, 0, 8, 1}))
-	row := plot.PCA(points, []int{0, 0, 1, 1}, 0, 0, 0, 1)
-	for _, f := range row {
-		for _, s := range f.Series {
-			fmt.Println(s.Name, "clients", s.Tip)
-		}
-	}
-	fmt.Println(row[0].X.Title)
-	// Output:
-	// cluster 0 clients [0 1]
-	// cluster 1 clients [2 3]
-	// group 0 clients [0 1 2]
-	// group 1 clients [3]
-	// first component (98.5 % of the variance)
 }

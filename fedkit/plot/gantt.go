@@ -3,6 +3,7 @@ package plot
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -127,27 +128,20 @@ func (s Schedule) shift(all []piece, before float64, rounds []fedkit.Record) (w 
 			w.work = append(w.work, p)
 		}
 	}
-	busiest := busiest(w.work)
-	w.busy, w.clients = len(busiest), busiest[:min(len(busiest), maxWorkers)]
-	slices.Sort(w.clients)
+	busy := map[int]float64{}
+	for _, p := range w.work {
+		busy[p.client] += p.end() - p.begin()
+	}
+	w.busy = len(busy)
 	if s.Clients != nil {
 		w.clients = s.Clients[:min(len(s.Clients), maxClients)]
+	} else { // those who work for the longest
+		longest := slices.SortedFunc(maps.Keys(busy), func(a, b int) int { return cmp.Or(cmp.Compare(busy[b], busy[a]), a-b) })
+		w.clients = longest[:min(len(longest), maxWorkers)]
+		slices.Sort(w.clients)
 	}
 	w.work = slices.DeleteFunc(w.work, func(p piece) bool { return !slices.Contains(w.clients, p.client) })
 	return w
-}
-
-// busiest returns the clients that have work, those who work for the longest first.
-func busiest(work []piece) (clients []int) {
-	busy := map[int]float64{}
-	for _, p := range work {
-		if _, known := busy[p.client]; !known {
-			clients = append(clients, p.client)
-		}
-		busy[p.client] += p.end() - p.begin()
-	}
-	slices.SortFunc(clients, func(a, b int) int { return cmp.Or(cmp.Compare(busy[b], busy[a]), a-b) })
-	return clients
 }
 
 // draw draws the work, and the ends of rounds.

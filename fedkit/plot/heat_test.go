@@ -91,12 +91,10 @@ func TestParticipants(t *testing.T) {
 	expect.OK(t, f.Err())
 	a, b := f.Series[0], f.Series[1]
 	expect.Must(t, len(f.Series) == 2 && slices.Equal(f.Y.Names, []string{"random", "SmartFedProx"}), "%d series, rows %q", len(f.Series), f.Y.Names)
-	if want := []string{"2 of 4 rounds", "1 of 4 rounds", "3 of 4 rounds", "0 of 4 rounds", "1 of 4 rounds", "1 of 4 rounds"}; !slices.Equal(a.Tip, want) {
-		t.Errorf("%q, want %q", a.Tip, want)
-	}
-	if want := []string{"0.5 of 1.5 rounds", "1.5 of 1.5 rounds", "0.5 of 1.5 rounds", "0.5 of 1.5 rounds"}; !slices.Equal(b.Tip, want) {
-		t.Errorf("the mean of two runs: %q, want %q", b.Tip, want)
-	}
+	want := []string{"2 of 4 rounds", "1 of 4 rounds", "3 of 4 rounds", "0 of 4 rounds", "1 of 4 rounds", "1 of 4 rounds"}
+	expect.That(t, slices.Equal(a.Tip, want), "%q, want %q", a.Tip, want)
+	want = []string{"0.5 of 1.5 rounds", "1.5 of 1.5 rounds", "0.5 of 1.5 rounds", "0.5 of 1.5 rounds"}
+	expect.That(t, slices.Equal(b.Tip, want), "the mean of two runs: %q, want %q", b.Tip, want)
 	height := func(s chart.Series, c int) float64 { return s.Y2[c] - s.Y[c] - 0.012 }
 	expect.That(t, near([]float64{height(a, 2), height(a, 0), height(a, 3), height(b, 1)}, []float64{0.88, 0.88 * 2 / 3, 0, 0.44}),
 		"bars of %v and %v", a.Y2, b.Y2)

@@ -26,21 +26,18 @@ func TestBandOverSeeds(t *testing.T) {
 	f := Accuracy(h...)
 	expect.OK(t, f.Err())
 	const half = 0.19632431614775 // 2.776445 · 0.1581139 / √5
-	if s := f.Series[0]; len(f.Series) != 1 || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{0.3, 0.7}) ||
-		!near(s.Lo, []float64{0.3 - half, 0.7 - half}) || !near(s.Hi, []float64{0.3 + half, 0.7 + half}) {
-		t.Errorf("%+v", f.Series)
-	}
+	s := f.Series[0]
+	expect.That(t, len(f.Series) == 1 && near(s.X, []float64{1, 3}) && near(s.Y, []float64{0.3, 0.7}) &&
+		near(s.Lo, []float64{0.3 - half, 0.7 - half}) && near(s.Hi, []float64{0.3 + half, 0.7 + half}), "%+v", f.Series)
 	means := "; means over rounds that all runs have: FedAvg 2 of 3; values in 2 of 3 rounds (FedAvg)"
-	if want := "line: mean of 5 runs; band: 95 % confidence interval" + means; f.Note != want {
-		t.Errorf("note %q, want %q", f.Note, want)
-	}
+	want := "line: mean of 5 runs; band: 95 % confidence interval" + means
+	expect.That(t, f.Note == want, "note %q, want %q", f.Note, want)
 	f = Accuracy(h[3:]...)
-	if s := f.Series; len(s) != 3 || !near(s[0].Y, []float64{0.45, 0.85}) || s[0].Hi != nil || !near(s[1].Y, []float64{0.4, 0.4, 0.8}) || !s[1].Thin || !near(s[2].X, []float64{1, 3}) {
-		t.Errorf("%+v", s)
-	}
-	if want := "line: mean of 2 runs; thin lines: single runs" + means; f.Note != want {
-		t.Errorf("note %q, want %q", f.Note, want)
-	}
+	few := f.Series
+	expect.That(t, len(few) == 3 && near(few[0].Y, []float64{0.45, 0.85}) && few[0].Hi == nil && near(few[1].Y, []float64{0.4, 0.4, 0.8}) && few[1].Thin && near(few[2].X, []float64{1, 3}),
+		"%+v", few)
+	want = "line: mean of 2 runs; thin lines: single runs" + means
+	expect.That(t, f.Note == want, "note %q, want %q", f.Note, want)
 }
 
 // Without a global model in every history, the clients' own count, weighted by examples: (1·0.2 + 3·0.6)/4 = 0.5.
@@ -61,12 +58,10 @@ func TestLossAxis(t *testing.T) {
 	for i, l := range []float64{1e4, 1, 0.5} {
 		h.Rounds[i].Global.Loss = fedkit.Float(l)
 	}
-	if f := Over(compare.Loss, h); f.Err() != nil || !f.Y.Log {
-		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, f.Err())
-	}
-	if f := Over(compare.Loss, historyOf("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
-		t.Errorf("%+v, %v", f, f.Err())
-	}
+	f := Over(compare.Loss, h)
+	expect.That(t, f.Err() == nil && f.Y.Log, "%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, f.Err())
+	f = Over(compare.Loss, historyOf("x", 0.1, 0.5))
+	expect.That(t, f.Err() == nil && !f.Y.Log, "%+v, %v", f, f.Err())
 }
 
 func TestBox(t *testing.T) {

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
@@ -28,31 +29,35 @@ func Labels(fed *fedkit.Federation) *chart.Figure {
 		f.X, f.Y = chart.Axis{Title: "client", Whole: true}, chart.Axis{Title: "label", Whole: true}
 		f.Width = min(900, max(360, 40*shown))
 		f.Height = min(620, max(200, max(18, min(28, f.Width/shown))*fed.Data.Classes))
+		draw := labelDots
 		if shown > maxBubbles {
-			f.Note = dealt(fed, labelCells(f, fed, counts[:shown]))
-			noteFirst(f, shown, len(fed.Clients), " clients")
-			return nil
+			draw = labelCells
 		}
-		f.Area = "training rows"
-		most := 0
-		for i := range shown {
-			s := trueGroup(f, fed.Clients[i].Group, chart.Dots)
-			for label, n := range counts[i] {
-				if n > 0 {
-					s.X, s.Y, s.Size = append(s.X, float64(i)), append(s.Y, float64(label)), append(s.Size, float64(n))
-					most = max(most, n)
-				}
-			}
-		}
-		f.Note = dealt(fed, fmt.Sprintf("area: number of rows, the largest is %d", most))
+		f.Note = dealt(fed, draw(f, fed, counts[:shown]))
 		noteFirst(f, shown, len(fed.Clients), " clients")
 		return nil
 	})
 }
 
+// labelDots adds a bubble for each client and label, and says how to read them.
+func labelDots(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string {
+	f.Area = "training rows"
+	most := 0
+	for i, of := range counts {
+		s := trueGroup(f, fed.Clients[i].Group, chart.Dots)
+		for label, n := range of {
+			if n > 0 {
+				s.X, s.Y, s.Size = append(s.X, float64(i)), append(s.Y, float64(label)), append(s.Size, float64(n))
+				most = max(most, n)
+			}
+		}
+	}
+	return fmt.Sprintf("area: number of rows, the largest is %d", most)
+}
+
 // labelCells adds a cell for each client and label, and a strip of the true groups if there are several. It says how to read them.
 func labelCells(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string {
-	s, groups := chart.Series{Of: "training rows", Mark: chart.Cells, Covers: []float64{0}}, map[int]bool{}
+	s := chart.Series{Of: "training rows", Mark: chart.Cells, Covers: []float64{0}}
 	f.Point = "training rows"
 	for i, of := range counts {
 		x := float64(i)
@@ -62,14 +67,13 @@ func labelCells(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string 
 				s.Values = append(s.Values, float64(n))
 			}
 		}
-		groups[fed.Clients[i].Group] = true
 	}
 	f.Series = []chart.Series{s}
-	top := float64(fed.Data.Classes)
-	if len(groups) < 2 {
+	clients, top := fed.Clients[:len(counts)], float64(fed.Data.Classes)
+	if !slices.ContainsFunc(clients, func(c partition.Client) bool { return c.Group != clients[0].Group }) {
 		return "shade: number of rows"
 	}
-	for i, c := range fed.Clients[:len(counts)] {
+	for i, c := range clients {
 		trueGroup(f, c.Group, chart.Cells).Cell(float64(i)-0.5, float64(i)+0.5, top-0.4, top-0.1, fmt.Sprint(len(c.Train)))
 	}
 	return "shade: number of rows; strip: true group"

@@ -186,12 +186,11 @@ func drawStrip(f *chart.Figure, order, truth []int) {
 	wide := max(1, n/20)
 	f.X.Names = append(f.X.Names, make([]string, 1+wide)...)
 	for _, g := range distinct(truth) {
-		trueGroup(f, g, chart.Cells)
-	}
-	for a, i := range order {
-		if g := of(truth, i); g >= 0 {
-			y := float64(n - 1 - a)
-			trueGroup(f, g, chart.Cells).Cell(float64(n), float64(n+wide), y-0.5, y+0.5, fmt.Sprint(i))
+		s := trueGroup(f, g, chart.Cells)
+		for a, i := range order {
+			if y := float64(n - 1 - a); of(truth, i) == g {
+				s.Cell(float64(n), float64(n+wide), y-0.5, y+0.5, fmt.Sprint(i))
+			}
 		}
 	}
 }

@@ -44,14 +44,13 @@ func TestAgainst(t *testing.T) {
 	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
 	f = Against(compare.Time, compare.Accuracy, historyOf("A", 0.1, 0.2), slow)
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
-		t.Errorf("%v, note %q", s.X, f.Note)
-	}
+	s := f.Series[0]
+	expect.That(t, near(s.X, []float64{1.5, 2}) && strings.HasSuffix(f.Note, "; time: mean over runs"), "%v, note %q", s.X, f.Note)
 	f = Against(compare.Simulated, compare.Accuracy, timed(historyOf("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, historyOf("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-simulated" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
-		t.Errorf("%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
-	}
+	s = f.Series[0]
+	expect.That(t, near(s.X, []float64{2.5, 5}) && f.X.Title == "simulated time (h)" && f.Name == "accuracy-against-simulated" && strings.HasSuffix(f.Note, "; simulated time: mean over runs"),
+		"%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
 }
 
 // Figures of several problems have the same ranges and colors, at most four in a line.
@@ -83,30 +82,26 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(compare.Sent, compare.Accuracy, h...) }
 	row := Facets(bytes, Panel{Name: "small", Runs: []*fedkit.History{historyOf("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
 	expect.OK(t, row.Err())
-	if a, b := domain(row, 0, "x"), domain(row, 1, "x"); a[0] < 2 || a[1] < 6 || b[0] < 1 || b[1] > 1.01 {
-		t.Errorf("%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
-	}
+	a, b := domain(row, 0, "x"), domain(row, 1, "x")
+	expect.That(t, a[0] >= 2 && a[1] >= 6 && b[0] >= 1 && b[1] <= 1.01, "%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
 	row = Facets(over(compare.RoundTime), Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
-	if a, b := domain(row, 0, "y"), domain(row, 1, "y"); a[1] != 60 || b[1] != 100 {
-		t.Errorf("%s %v, %s %v", row[0].Y.Title, a, row[1].Y.Title, b)
-	}
+	a, b = domain(row, 0, "y"), domain(row, 1, "y")
+	expect.That(t, a[1] == 60 && b[1] == 100, "%s %v, %s %v", row[0].Y.Title, a, row[1].Y.Title, b)
 }
 
 // Good, Fair and Poor come in this order on 14 problems: their ranks are 1, 2 and 3, and CD is 2.3437·√(12/84) = 0.886.
 func TestRanks(t *testing.T) {
 	f := Ranks(compare.Accuracy, panels(14)...)
 	expect.OK(t, f.Err())
-	if s := f.Series[1]; !near(s.X, []float64{1, 2, 3}) || !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || !strings.Contains(f.Note, "critical difference, 0.886;") {
-		t.Errorf("%+v, rows %q, note %q", f.Series, f.Y.Names, f.Note)
-	}
-	if s := f.Series[0]; s.X2[0] > s.X[1] || s.X2[1] > s.X[2] {
-		t.Errorf("lines overlap: %+v", s)
-	}
+	s := f.Series[1]
+	expect.That(t, near(s.X, []float64{1, 2, 3}) && slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) && strings.Contains(f.Note, "critical difference, 0.886;"),
+		"%+v, rows %q, note %q", f.Series, f.Y.Names, f.Note)
+	s = f.Series[0]
+	expect.That(t, s.X2[0] <= s.X[1] && s.X2[1] <= s.X[2], "lines overlap: %+v", s)
 	few := Ranks(compare.Accuracy, panels(4)...) // CD is 1.66: Good and Poor differ
 	expect.OK(t, few.Err())
-	if s := few.Series[0]; s.X2[0] < s.X[1] || s.X2[1] < s.X[2] || s.X2[0] > s.X[2] {
-		t.Errorf("%+v", s)
-	}
+	s = few.Series[0]
+	expect.That(t, s.X2[0] >= s.X[1] && s.X2[1] >= s.X[2] && s.X2[0] <= s.X[2], "%+v", s)
 	charttest.Golden(t, "ranks", few)
 	if f := Ranks(compare.Accuracy, panels(1)...); !strings.HasPrefix(f.Note, "mean of 2 seeds; ") {
 		t.Errorf("note %q, %v", f.Note, f.Err())
@@ -117,13 +112,13 @@ func TestRanks(t *testing.T) {
 func TestDots(t *testing.T) {
 	row := Dots(compare.Quantity{}, "Fair", panels(5)...)
 	expect.OK(t, row.Err())
-	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !f.X.Percent || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
-		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
-	}
+	f := row[0]
+	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) && f.X.Title == "accuracy" && f.X.Percent && near(f.Series[0].X, []float64{0.555}) && strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds"),
+		"rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
 	// Of 5 panels, 3 are in the first line. Their dots are at 0.6 + 0.04 + luck, and the intervals end at 0 and 1.
-	if f := row[2]; f.X.Title != "" || f.Y.Names[0] != "" || row[3].Y.Names[0] != "Poor" || !near(f.Series[2].X[:1], []float64{0.645}) || f.Series[2].Tip[0] != "Good: 64.5 ± 6.4 %" {
-		t.Errorf("%+v", f)
-	}
+	f = row[2]
+	expect.That(t, f.X.Title == "" && f.Y.Names[0] == "" && row[3].Y.Names[0] == "Poor" && near(f.Series[2].X[:1], []float64{0.645}) && f.Series[2].Tip[0] == "Good: 64.5 ± 6.4 %",
+		"%+v", f)
 	charttest.Golden(t, "dots", row[:2])
 	charttest.Spec(t, row)
 	noted := historyOf("A", 0.5)

@@ -22,14 +22,12 @@ func TestTable(t *testing.T) {
 		"<FedAvg>  60.0 ± 1.4 %\n" +
 		"B\n" +
 		"on test rows\n"
-	if got := table.String(); got != want {
-		t.Errorf("got:\n%s", got)
-	}
+	got := table.String()
+	expect.That(t, got == want, "got:\n%s", got)
 	s := table.HTML()
 	expect.That(t, !strings.Contains(s, "<FedAvg>") && strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`), "got:\n%s", s)
-	if got := charttest.Capture(t, &os.Stdout, table.Show); got != want {
-		t.Errorf("printed:\n%s", got)
-	}
+	got = charttest.Capture(t, &os.Stdout, table.Show)
+	expect.That(t, got == want, "printed:\n%s", got)
 	c := charttest.InCell(t)
 	table.Show()
 	f := c.Outputs[0].Forms
@@ -54,16 +52,13 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 		`=1+1\u001b[2J\nFedAvg      -0.5` + "\n" +
 		"-a                         -1\n" +
 		`\u009b31m` + "\n"
-	if got := table.String(); got != want {
-		t.Errorf("got:\n%q, want\n%q", got, want)
-	}
-	if got := table.CSV(); got != ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n" {
-		t.Errorf("got:\n%q", got)
-	}
+	got := table.String()
+	expect.That(t, got == want, "got:\n%q, want\n%q", got, want)
+	got = table.CSV()
+	expect.That(t, got == ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n", "got:\n%q", got)
 	table.Data = [][]any{{"", "accuracy"}, {"@", -0.5}, {"-1", -1}}
-	if got := table.CSV(); got != ",accuracy\n'@,-0.5\n-1,-1\n" {
-		t.Errorf("got:\n%q", got)
-	}
+	got = table.CSV()
+	expect.That(t, got == ",accuracy\n'@,-0.5\n-1,-1\n", "got:\n%q", got)
 }
 
 func TestTablesThatCannotBeShown(t *testing.T) {
@@ -112,12 +107,10 @@ func TestNumbersLineUp(t *testing.T) {
 		"B   −3.2                 y\n" +
 		"C    –\n" +
 		"D  < 0.001\n"
-	if got := table.String(); got != want {
-		t.Errorf("got:\n%s", got)
-	}
-	if got := table.CSV(); got != ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n" {
-		t.Errorf("got:\n%s", got)
-	}
+	got := table.String()
+	expect.That(t, got == want, "got:\n%s", got)
+	got = table.CSV()
+	expect.That(t, got == ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n", "got:\n%s", got)
 }
 
 // Links of a table do not run code.
