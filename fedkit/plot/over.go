@@ -136,8 +136,13 @@ func (v *view) average(name string, runs []*compare.Run, b compare.Basis) curve 
 			one.Mark = chart.Dots
 		}
 	}
+	if len(runs) == 1 { // a thousand of them are drawn in a second
+		c.x, c.mean, c.least = c.single[0].X, c.single[0].Y, 1
+		return c
+	}
+	values := make([]float64, 0, len(runs))
 	for _, x := range c.single[0].X {
-		var values []float64
+		values = values[:0]
 		for _, one := range c.single {
 			if i, there := slices.BinarySearch(one.X, x); there {
 				values = append(values, one.Y[i])
