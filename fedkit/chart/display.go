@@ -95,20 +95,13 @@ func (s *sheet) save(path string) (err error) {
 	return nil
 }
 
+//go:embed page.html
+var webPage string
+
 // page is a page with the figure, which browsers draw with the scripts of Vega.
 func (s *sheet) page() ([]byte, error) {
 	spec, err := json.Marshal(s.vegaLite()) // with < and > as \u003c and \u003e
-	const from = "https://cdn.jsdelivr.net/npm/"
-	return fmt.Appendf(nil, `<!doctype html>
-<meta charset="utf-8">
-<meta name="color-scheme" content="light dark">
-<title>%s</title>
-<script src="%svega@5"></script>
-<script src="%svega-lite@5"></script>
-<script src="%svega-embed@6"></script>
-<div id="figure"></div>
-<script>vegaEmbed("#figure", %s, {"defaultStyle": %q})</script>
-`, html.EscapeString(cmp.Or(s.panels[0].Title, s.name)), from, from, from, spec, embedStyle), err
+	return fmt.Appendf(nil, webPage, html.EscapeString(cmp.Or(s.panels[0].Title, s.name)), spec, embedStyle), err
 }
 
 //go:embed convert.py
