@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -60,8 +61,7 @@ func Diagram(title string, boxes []Box, arrows []Arrow) *Figure {
 	lines := Series{Name: "arrow", Mark: Segments, Ink: true}
 	for _, a := range arrows {
 		if min(a.From, a.To) < 0 || max(a.From, a.To) >= len(boxes) || a.From == a.To {
-			f.err = errArrow
-			return f
+			return Failed(errors.New("an arrow of a diagram does not lead from one of its boxes to another"))
 		}
 		p, q := boxes[a.From], boxes[a.To]
 		dx, dy := (q.X-p.X)*columnWidth, (q.Y-p.Y)*rowHeight // in pixels, down

@@ -1,10 +1,18 @@
 package chart
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
+	"image/color"
+	"image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,13 +35,10 @@ func TestFilesOutsideNotebook(t *testing.T) {
 		f.Show() // overwrites
 	})
 	path := filepath.Join(Dir, "accuracy.html")
-	if want := "wrote " + path + "\n"; printed != want+want {
-		t.Errorf("printed %q", printed)
-	}
+	want := "wrote " + path + "\n"
+	expect.That(t, printed == want+want, "printed %q", printed)
 	files, err := os.ReadDir(Dir)
-	if err != nil || len(files) != 1 || files[0].Name() != "accuracy.html" {
-		t.Errorf("%v, %v: want accuracy.html alone", files, err)
-	}
+	expect.That(t, err == nil && len(files) == 1 && files[0].Name() == "accuracy.html", "%v, %v: want accuracy.html alone", files, err)
 	expect.Error(t, ".html, .json, .png or .svg, not \".gif\"")(f.Save(filepath.Join(Dir, "a.gif")))
 	expect.Error(t, "chart: ")(f.Save(filepath.Join(path, "b.json"))) // a folder that is a file
 	expect.OK(t, f.Save(filepath.Join(Dir, "a.json")))
@@ -66,26 +71,22 @@ func TestErrorsOutsideNotebook(t *testing.T) {
 
 func TestMake(t *testing.T) {
 	f := Make("plot: accuracy", func(f *Figure) error { f.Title = "kept"; return errors.New("no history given") })
-	if err := f.Err(); err == nil || err.Error() != "plot: accuracy: no history given" || f.Title != "kept" {
-		t.Errorf("%v of %q", err, f.Title)
-	}
+	err := f.Err()
+	expect.That(t, err != nil && err.Error() == "plot: accuracy: no history given" && f.Title == "kept", "%v of %q", err, f.Title)
 	f = Make("plot: accuracy", func(*Figure) error { panic("index out of range") })
-	if err := f.Err(); err == nil || err.Error() != "plot: accuracy: could not be drawn: index out of range" {
-		t.Error(err)
-	}
+	err = f.Err()
+	expect.That(t, err != nil && err.Error() == "plot: accuracy: could not be drawn: index out of range", "%v", err)
 }
 
 func TestFormsInNotebook(t *testing.T) {
 	c := charttest.InCell(t)
 	line("a").Show()
 	Row{line("a"), line("b")}.Show()
-	if len(c.Outputs) != 2 || c.Outputs[0].ID == c.Outputs[1].ID || c.Syncs != 2 {
-		t.Fatalf("%d outputs, %d syncs: want one for each Show", len(c.Outputs), c.Syncs)
-	}
+	expect.Must(t, len(c.Outputs) == 2 && c.Outputs[0].ID != c.Outputs[1].ID && c.Syncs == 2,
+		"%d outputs, %d syncs: want one for each Show", len(c.Outputs), c.Syncs)
 	for _, o := range c.Outputs {
-		if o.Forms[mimeVegaLite] == nil || o.Forms["text/plain"] == nil || len(o.Forms) != 2 || o.Metadata[mimeVegaLite] == nil {
-			t.Errorf("forms %v", o.Forms)
-		}
+		expect.That(t, o.Forms[mimeVegaLite] != nil && o.Forms["text/plain"] != nil && len(o.Forms) == 2 && o.Metadata[mimeVegaLite] != nil,
+			"forms %v", o.Forms)
 	}
 }
 
@@ -97,13 +98,9 @@ func TestDisplay(t *testing.T) {
 		expect.OK(t, errors.Join(words.Text(text, i == 1), drawing.Show(Row{line("a")}, i == 1)))
 	}
 	for i, o := range c.Outputs {
-		if o.ID != c.Outputs[i%2].ID {
-			t.Errorf("output %d has id %q", i, o.ID)
-		}
+		expect.That(t, o.ID == c.Outputs[i%2].ID, "output %d has id %q", i, o.ID)
 	}
-	if c.Outputs[0].ID == c.Outputs[1].ID || c.Outputs[2].Forms["text/plain"] != "two" || c.Syncs != 2 {
-		t.Errorf("%+v, %d syncs", c.Outputs, c.Syncs)
-	}
+	expect.That(t, c.Outputs[0].ID != c.Outputs[1].ID && c.Outputs[2].Forms["text/plain"] == "two" && c.Syncs == 2, "%+v, %d syncs", c.Outputs, c.Syncs)
 	c.Err = errors.New("pipe closed")
 	expect.Error(t, "pipe closed")(words.Text("three", false))
 }
@@ -118,9 +115,8 @@ func TestDraft(t *testing.T) {
 	var d Display
 	for _, final := range []bool{false, true} {
 		expect.OK(t, d.Show(Row{long}, final))
-		if last := c.Outputs[len(c.Outputs)-1]; strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") != final {
-			t.Errorf("final %v: %v", final, last.Forms[mimeVegaLite])
-		}
+		last := c.Outputs[len(c.Outputs)-1]
+		expect.That(t, strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") == final, "final %v: %v", final, last.Forms[mimeVegaLite])
 	}
 }
 
@@ -133,16 +129,187 @@ func TestErrorsInNotebook(t *testing.T) {
 	} {
 		c.Outputs = nil
 		printed := charttest.Capture(t, &os.Stderr, show)
-		if !strings.HasPrefix(printed, ErrorPrefix) || !strings.HasSuffix(printed, "history <1> is nil\n") || len(c.Outputs) != 1 {
-			t.Fatalf("printed %q, %d outputs", printed, len(c.Outputs))
-		}
+		expect.Must(t, strings.HasPrefix(printed, ErrorPrefix) && strings.HasSuffix(printed, "history <1> is nil\n") && len(c.Outputs) == 1,
+			"printed %q, %d outputs", printed, len(c.Outputs))
 		forms := c.Outputs[0].Forms
-		if box := forms["text/html"].(string); !strings.Contains(box, "history &lt;1&gt; is nil") || forms["text/plain"] != strings.TrimSuffix(printed, "\n") {
-			t.Errorf("%v", forms)
-		}
+		box := forms["text/html"].(string)
+		expect.That(t, strings.Contains(box, "history &lt;1&gt; is nil") && forms["text/plain"] == strings.TrimSuffix(printed, "\n"), "%v", forms)
 	}
 	c.Err = errors.New("pipe closed")
 	if printed := charttest.Capture(t, &os.Stderr, line("a").Show); !strings.Contains(printed, "pipe closed") {
 		t.Errorf("printed %q", printed)
 	}
+}
+
+// needVLConvert skips a test on a machine without vl-convert.
+func needVLConvert(t *testing.T) (python string) {
+	python = cmp.Or(os.Getenv("FEDKIT_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import vl_convert").Run(); err != nil {
+		t.Skipf("%s has no vl-convert (%v): pip install vl-convert-python", python, err)
+	}
+	return python
+}
+
+// Figures of every kind, those whose specifications other tests compare, compile by themselves, and are drawn with all of their colors
+// and titles.
+func TestEveryKindIsDrawn(t *testing.T) {
+	python := needVLConvert(t)
+	files := slices.Concat(expect.Value(filepath.Glob("testdata/*.json"))(t), expect.Value(filepath.Glob("../plot/testdata/*.json"))(t))
+	all := converter + `    for line in sys.argv[2:]:
+        print(json.dumps(draw(json.load(open(line)), "svg").decode()))
+`
+	all = strings.Replace(all, "    sys.stdout.buffer.write(draw(json.load(sys.stdin), sys.argv[1]))\n", "", 1)
+	out, err := exec.Command(python, append([]string{"-c", all, "svg"}, files...)...).Output()
+	if exit, ok := err.(*exec.ExitError); ok {
+		t.Fatalf("%s", exit.Stderr)
+	}
+	lines := json.NewDecoder(bytes.NewReader(out))
+	for _, file := range files {
+		var svg string
+		var spec object
+		expect.OK(t, lines.Decode(&svg))
+		expect.OK(t, json.Unmarshal(expect.Value(os.ReadFile(file))(t), &spec))
+		if i := strings.Index(svg, "NaN"); i >= 0 || strings.Contains(svg, "undefined") {
+			t.Errorf("%s: %.200s", file, svg[max(0, i-100):])
+		}
+		views, _ := spec["concat"].([]any)
+		for _, view := range append(views, spec) {
+			title, _ := view.(object)["title"].(object)
+			for _, part := range []string{"text", "subtitle"} {
+				says, _ := title[part].(string)
+				expect.That(t, strings.Contains(html.UnescapeString(svg), says), "%s has no %q", file, says)
+			}
+			for _, color := range drawn(view) {
+				expect.That(t, strings.Contains(svg, color), "%s: nothing is drawn in %s", file, color)
+			}
+		}
+	}
+}
+
+// drawn lists the colors of names that have data.
+func drawn(v any) (colors []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, w := range v {
+			colors = append(colors, drawn(w)...)
+		}
+	case object:
+		encoding, _ := v["encoding"].(object)
+		if color, ok := encoding["color"].(object); ok {
+			scale := color["scale"].(object)
+			for i, name := range scale["domain"].([]any) {
+				if slices.ContainsFunc(v["data"].(object)["values"].([]any), func(row any) bool { return row.(object)["s"] == name }) {
+					colors = append(colors, strings.Replace(scale["range"].([]any)[i].(string), own, "#333333", 1))
+				}
+			}
+		}
+		colors = append(colors, drawn(v["layer"])...)
+	}
+	return colors
+}
+
+// Pictures are those of the specification, two pixels for each CSS pixel.
+func TestPictures(t *testing.T) {
+	needVLConvert(t)
+	dir := t.TempDir()
+	f := sized(300, 200)
+	for _, form := range []string{"a.png", "a.svg", "a.html"} {
+		expect.OK(t, f.Save(filepath.Join(dir, form)))
+	}
+	img := expect.Value(png.Decode(bytes.NewReader(expect.Value(os.ReadFile(filepath.Join(dir, "a.png")))(t))))(t)
+	size := img.Bounds().Size()
+	expect.That(t, size.X >= 600 && size.X <= 800 && size.Y >= 400 && size.Y <= 600, "%v pixels", size)
+	_, _, _, alpha := img.At(0, 0).RGBA()
+	expect.That(t, alpha == 0xffff, "the background is not white")
+	svg := string(expect.Value(os.ReadFile(filepath.Join(dir, "a.svg")))(t))
+	expect.That(t, strings.HasPrefix(svg, "<svg"), "%.100s", svg)
+}
+
+// sized is a figure of this size.
+func sized(width, height int) *Figure {
+	f := line("a")
+	f.Width, f.Height = width, height
+	return f
+}
+
+// What the patch replaces are the sizes that a compiled row begins with, in Vega-Lite's order: one for all figures if these
+// have the same size, else one for each.
+func TestRowsFollowTheCell(t *testing.T) {
+	for _, c := range []struct {
+		row  Row
+		want []string
+	}{
+		{Row{sized(300, 200), sized(300, 200)}, []string{"0 childWidth"}},
+		{Row{sized(300, 200), sized(300, 100)}, []string{"0 childWidth"}},
+		{Row{sized(300, 200), sized(400, 200)}, []string{"1 concat_0_width", "2 concat_1_width"}}, // 0 is childHeight
+		{Row{sized(300, 200), sized(400, 100)}, []string{"0 concat_0_width", "2 concat_1_width"}},
+		{Row{matrix(8), matrix(8)}, []string{"0 childWidth", "1 childHeight"}},
+		{Row{matrix(8), sized(300, 200)}, []string{"0 concat_0_width", "1 concat_0_height", "2 concat_1_width"}},
+	} {
+		var got []string
+		for _, p := range c.row.VegaLite()["usermeta"].(object)["embedOptions"].(object)["patch"].([]any) {
+			p := p.(object)
+			if at, ok := strings.CutPrefix(p["path"].(string), "/signals/"); ok && at != "-" {
+				got = append(got, at+" "+p["value"].(object)["name"].(string))
+			}
+		}
+		expect.That(t, slices.Equal(got, c.want), "replaces %q, want %q", got, c.want)
+	}
+}
+
+// matrix is a figure whose cells keep their shape.
+func matrix(n int) *Figure {
+	s := square(n)
+	names := strings.Split(strings.Repeat("a", n), "")
+	return &Figure{X: Axis{Names: names}, Y: Axis{Names: names}, Width: 20 * n, Height: 20 * n, Series: []Series{s}}
+}
+
+// A figure alone is as wide as it wants to be, or as the cell has room for. A matrix keeps its shape.
+func TestFiguresFollowTheCell(t *testing.T) {
+	params := func(f *Figure) string { return fmt.Sprint(f.VegaLite()["params"]) }
+	got := params(sized(300, 200))
+	expect.That(t, strings.Contains(got, "name:width") && strings.Contains(got, "floor(300 * shrink)") && !strings.Contains(got, "height"), "%v", got)
+	got = params(matrix(8))
+	expect.That(t, strings.Contains(got, "8 * max(1, floor(20 * shrink))") && strings.Contains(got, "expr:8 * max(1, floor(20 * shrink)) * 1 name:height"),
+		"%v", got)
+}
+
+// Text, axes and what is drawn in ink have the page's color. Other text can be read on any background.
+func TestFiguresFollowTheTheme(t *testing.T) {
+	border := Series{Name: "border", Mark: Segments, Ink: true}
+	border.Cell(0, 2, 1, 1)
+	spec := (&Figure{Title: "t", Series: []Series{border, {Name: "a", X: []float64{0, 2}, Y: []float64{1, 2}}}}).VegaLite()
+	config := spec["config"].(object)
+	expect.That(t, config["background"] == "transparent", "background %v", config["background"])
+	for part, options := range config {
+		options, _ := options.(object)
+		for name, value := range options {
+			expect.That(t, !strings.HasSuffix(strings.ToLower(name), "color") || value == "currentColor" || value == hex(faint),
+				"%s of %s is %v", name, part, value)
+		}
+	}
+	for _, background := range []color.NRGBA{white, dark} {
+		if r := contrast(faint, background); r < 3 {
+			t.Errorf("notes have a contrast of %.2f to %s", r, hex(background))
+		}
+	}
+	layer := spec["layer"].([]any)[0].(object)
+	colors := layer["encoding"].(object)["color"].(object)["scale"].(object)["range"].([]any)
+	expect.That(t, slices.Equal(colors, []any{"currentColor", hex(base[0])}), "colors %v", colors)
+}
+
+// Long words are broken at spaces, to lines that fit.
+func TestLongNames(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 20))
+	f := &Figure{Y: Axis{Names: []string{"short", long}}, Series: []Series{{Mark: Dots, X: []float64{0, 1}, Y: []float64{0, 1}}}}
+	s := expect.Value(Row{f}.prepare())(t)
+	name := s.panels[0].y.label(1)
+	lines := strings.Split(name, "\n")
+	expect.That(t, len(lines) >= 3 && strings.ReplaceAll(name, "\n", " ") == long && s.panels[0].around() <= 250, "%q", name)
+	expect.That(t, f.Y.Names[1] == long, "the figure itself has changed")
+	f.Title = long
+	f.Note = "short"
+	title := f.VegaLite()["title"].(object)
+	e, ok := title["text"].(object)
+	expect.That(t, ok && strings.Contains(e["expr"].(string), "shrink < 0.98 ? ") && title["subtitle"] == "short", "%v", title)
 }

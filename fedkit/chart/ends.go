@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
+
+	"fedkit.example/fedkit/table"
 )
 
 // At the ends of lines stand the names of at most so many, at least nameStep from each other, and at most nearEnd from the line.
@@ -18,7 +21,7 @@ const pickEnd = "picked"
 
 // end is the name of a line where it ends, in place of the legend.
 type end struct {
-	style
+	*style
 	x, y float64
 }
 
@@ -59,10 +62,7 @@ func (s *sheet) nameEnds() {
 
 // spread moves names apart that overlap, and reports whether all stay near to their lines and to the figure.
 func spread(ends []end, height float64) bool {
-	from := make([]float64, len(ends))
-	for i, e := range ends {
-		from[i] = e.y
-	}
+	from := each(ends, func(e end) float64 { return e.y })
 	for range 50 {
 		for i := 1; i < len(ends); i++ {
 			if d := (nameStep - (ends[i].y - ends[i-1].y)) / 2; d > 0 {
@@ -96,17 +96,71 @@ func (p *panel) endRoom() (room float64) {
 
 // endNames is the layer of the names. A click on one picks its line out.
 func (s *sheet) endNames(p *panel) object {
-	rows := make([]any, len(p.ends))
-	for i, e := range p.ends {
-		rows[i] = object{"s": e.name, "x": round5(e.x), "y": round5(e.y)}
-	}
 	opacity := unlessOthers(pickEnd, 1)
 	opacity["value"] = 0.35 // as in a legend
 	return object{
-		"data":   object{"values": rows},
-		"params": []any{picking(pickEnd, nil)},
-		"mark":   object{"type": "text", "align": "left", "baseline": "middle", "dx": float64(endGap), "fontSize": 11.0, "cursor": "pointer"},
-		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "color": s.color(), "opacity": opacity,
-			"text": object{"field": "s", "type": "nominal"}},
+		"data":     object{"values": each(p.ends, func(e end) any { return object{"s": e.name, "x": round5(e.x), "y": round5(e.y)} })},
+		"params":   []any{picking(pickEnd)},
+		"mark":     object{"type": "text", "align": "left", "baseline": "middle", "dx": float64(endGap), "fontSize": 11.0, "cursor": "pointer"},
+		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "color": s.color(), "opacity": opacity, "text": nominal("s")},
 	}
+}
+
+// period is that of the dashes of lines on the same points, in CSS pixels. Shorter dashes lie on longer ones, so that each line is
+// seen in its share of it.
+const period = 24
+
+// setApart gives dashes to lines that would hide others, and says which coincide.
+func (s *sheet) setApart() {
+	for _, p := range s.panels {
+		var says []string
+		for _, same := range p.coinciding() {
+			for k, name := range same {
+				hidden := round(float64(period*k)/float64(len(same)), 3)
+				if st := s.style[name]; k > 0 && st.dash == nil {
+					st.dash = []float64{period - hidden, hidden}
+				}
+			}
+			const most = 4
+			names := strings.Join(same[:min(len(same), most)], ", ")
+			if len(same) > most {
+				names += ", …"
+			}
+			says = append(says, names)
+		}
+		if says != nil {
+			p.say("lines coincide: %s", table.NoBreak(strings.Join(says, "; ")))
+		}
+	}
+}
+
+// coinciding returns the names of lines that lie on each other within a pixel, in the order in which they are drawn.
+func (p *panel) coinciding() (groups [][]string) {
+	var first []*series // of each group
+	for i := range p.series {
+		t := &p.series[i]
+		if t.Mark != Line || t.Thin || t.Ink || len(t.X) < 2 {
+			continue
+		}
+		g := slices.IndexFunc(first, func(u *series) bool { return p.coincide(u, t) })
+		switch {
+		case g < 0:
+			first, groups = append(first, t), append(groups, []string{t.Name})
+		case !slices.Contains(groups[g], t.Name):
+			groups[g] = append(groups[g], t.Name)
+		}
+	}
+	return slices.DeleteFunc(groups, func(same []string) bool { return len(same) < 2 })
+}
+
+func (p *panel) coincide(a, b *series) bool {
+	if !slices.Equal(a.X, b.X) {
+		return false
+	}
+	for i, y := range a.Y {
+		if math.Abs(p.y.norm(y)-p.y.norm(b.Y[i]))*float64(p.Height) > 1 {
+			return false
+		}
+	}
+	return true
 }

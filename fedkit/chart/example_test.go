@@ -1,10 +1,7 @@
 package chart_test
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"fedkit.example/fedkit/chart"
 )
@@ -39,44 +36,6 @@ func ExampleHistogram() {
 	// 25.0 % to 30.0 %: 2
 }
 
-// Outside a notebook Show writes an HTML file and says where.
-func ExampleFigure_Show() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	chart.Dir = dir
-	defer func() { chart.Dir = "" }()
-
-	f := &chart.Figure{Title: "Time to accuracy",
-		Series: []chart.Series{{Name: "FedAvg", X: []float64{0, 60, 120}, Y: []float64{0.1, 0.8, 0.9}}}}
-	d := chart.Display{Log: relative{dir}} // as Show does, but without the folder's name, which is never the same
-	if err := d.Show(chart.Row{f}, true); err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// wrote time-to-accuracy.html
-}
-
-type relative struct{ dir string }
-
-func (r relative) Write(b []byte) (int, error) {
-	return fmt.Print(strings.ReplaceAll(string(b), r.dir+"/", ""))
-}
-
-// A row cannot be drawn if one of its figures cannot. Show would say so in the row's place.
-func ExampleRow_Err() {
-	good := chart.Curves("loss", "round", "loss", chart.Series{X: []float64{1, 2}, Y: []float64{3, 2}})
-	bad := chart.Failed(errors.New("no run has ended yet"))
-	fmt.Println(chart.Row{good}.Err())
-	fmt.Println(chart.Row{good, bad}.Err())
-	// Output:
-	// <nil>
-	// no run has ended yet
-}
-
 // The Vega-Lite form goes to whatever reads it.
 func ExampleFigure_VegaLite() {
 	spec := chart.Curves("Loss", "round", "loss", chart.Series{Name: "FedAvg", X: []float64{1, 2}, Y: []float64{3, 2}}).VegaLite()
@@ -85,41 +44,4 @@ func ExampleFigure_VegaLite() {
 	// Output:
 	// https://vega.github.io/schema/vega-lite/v5.json
 	// Loss 560 320
-}
-
-// Make is for functions that return charts of their own kind.
-func ExampleMake() {
-	squares := func(n int) *chart.Figure {
-		return chart.Make("squares", func(f *chart.Figure) error {
-			if n < 1 {
-				return fmt.Errorf("n = %d: must be at least 1", n)
-			}
-			s := chart.Series{Name: "x²"}
-			for x := range n {
-				s.X, s.Y = append(s.X, float64(x)), append(s.Y, float64(x*x))
-			}
-			f.Title, f.Series = "Squares", []chart.Series{s}
-			return nil
-		})
-	}
-	fmt.Println(squares(3).Err())
-	fmt.Println(squares(0).Err())
-	// Output:
-	// <nil>
-	// squares: n = 0: must be at least 1
-}
-
-// Cells are shaded by their values, and a color bar says how. A row has one scale for values of one thing.
-func ExampleSeries_values() {
-	cells := chart.Series{Mark: chart.Cells, Of: "drift"}
-	for client, drift := range []float64{1, 2, 2, 4} {
-		cells.Cell(0, 1, float64(client)-0.5, float64(client)+0.5)
-		cells.Values = append(cells.Values, drift)
-	}
-	f := &chart.Figure{Title: "Drift of each client", Series: []chart.Series{cells}}
-	fmt.Println(f.Err())
-	// f.Show() draws it.
-
-	// Output:
-	// <nil>
 }

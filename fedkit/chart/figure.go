@@ -107,6 +107,9 @@ func (f *Figure) Save(path string) error { return Row{f}.Save(path) }
 
 // Fits reports whether all points of the figure are drawn, because its data are light enough for a notebook.
 func (f *Figure) Fits() bool {
+	if f == nil {
+		return true
+	}
 	r, _ := Row{f}.shaded()
 	return r.budget() == everyPoint
 }

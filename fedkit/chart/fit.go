@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Figures fit the cell that they stand in. Vega-Lite can size a single view by its container, but no rows of them. So a specification
@@ -31,17 +30,18 @@ var room = object{
 }
 
 // fit lets the figures follow the room: columns is how many stand in a line, and shrink is what their widths are multiplied by. Where
-// nothing takes the patch, both have the values of config.params, config.signals once
-// compiled, and figures the sizes that they ask for.
+// nothing takes the patch, both have the values of config.params, config.signals once compiled, and figures the sizes that they ask for.
 func (s *sheet) fit(spec object) {
 	n, across := len(s.panels), s.across()
 	least, width, around, sums := 0.0, 0.0, 0.0, 0.0 // of panels: the largest, with what stands beside them, and sums over a line
+	alike := [2]bool{true, true}                     // all widths, and all heights
 	for i, p := range s.panels {
 		w, beside := float64(p.Width), p.around()+spacing
 		least, width, around = max(least, min(tight, w)+beside), max(width, w), max(around, beside)
 		if i < across {
 			sums += beside
 		}
+		alike[0], alike[1] = alike[0] && p.Width == s.panels[0].Width, alike[1] && p.Height == s.panels[0].Height
 	}
 	free := spacing - 2*padding // what the last column does not need
 	smallest := 60.0
@@ -54,67 +54,52 @@ func (s *sheet) fit(spec object) {
 		object{"name": "columns", "value": float64(across)}, object{"name": "shrink", "value": 1.0},
 	}
 	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, 1)", free, around, width, round(min(smallest, width)/width, 3))
-	patch := []any{
-		replace("/config/signals/0", room),
-		replace("/config/signals/1", object{"name": "columns", "update": columns}),
-		replace("/config/signals/2", object{"name": "shrink", "update": shrink}),
+	var patch, sizes []any                       // sizes of a figure that stands alone are its own
+	replace := func(path string, value object) { // by JSON Patch (RFC 6902)
+		patch = append(patch, object{"op": "replace", "path": path, "value": value})
 	}
+	replace("/config/signals/0", room)
+	replace("/config/signals/1", object{"name": "columns", "update": columns})
+	replace("/config/signals/2", object{"name": "shrink", "update": shrink})
 	if n > 1 {
-		patch = append(patch, replace("/layout/columns", object{"signal": "columns"}))
+		replace("/layout/columns", object{"signal": "columns"})
 	}
-	var own []any // sizes of a figure that stands alone
-	at := 0       // of a size in the compiled row, which begins with those that all figures have
+	at := 0 // of a size in the compiled row, which begins with those that all figures have
 	for k := -1; k < n; k++ {
-		for _, dimension := range []string{"Width", "Height"} {
-			if (n > 1 && s.alike(dimension)) != (k < 0) {
+		for i, update := range s.panels[max(k, 0)].sizes() {
+			if (n > 1 && alike[i]) != (k < 0) {
 				continue
 			}
-			name := fmt.Sprintf("concat_%d_%s", k, strings.ToLower(dimension))
-			if k < 0 {
-				name = "child" + dimension
-			}
-			switch update := s.panels[max(k, 0)].size(dimension); {
+			name := []string{"width", "height"}[i]
+			switch {
 			case update == "":
 			case n == 1:
-				own = append(own, object{"name": strings.ToLower(dimension), "expr": update})
+				sizes = append(sizes, object{"name": name, "expr": update})
+			case k < 0:
+				replace(fmt.Sprint("/signals/", at), object{"name": []string{"childWidth", "childHeight"}[i], "update": update})
 			default:
-				patch = append(patch, replace("/signals/"+strconv.Itoa(at), object{"name": name, "update": update}))
+				replace(fmt.Sprint("/signals/", at), object{"name": fmt.Sprintf("concat_%d_%s", k, name), "update": update})
 			}
 			at++
 		}
 	}
-	if own != nil {
-		spec["params"] = own
+	if sizes != nil {
+		spec["params"] = sizes
 	}
 	spec["autosize"] = object{"type": "pad", "resize": true}
 	spec["usermeta"] = object{"embedOptions": object{"renderer": "svg", "patch": patch}}
 }
 
-// replace is an operation of JSON Patch (RFC 6902).
-func replace(path string, value object) object {
-	return object{"op": "replace", "path": path, "value": value}
-}
-
-// alike reports whether all panels have the same width, or height.
-func (s *sheet) alike(dimension string) bool {
-	return !slices.ContainsFunc(s.panels, func(p *panel) bool {
-		return dimension == "Width" && p.Width != s.panels[0].Width || dimension == "Height" && p.Height != s.panels[0].Height
-	})
-}
-
-// size is the expression for a panel's width, or for its height if cells keep their shape; "" for none.
-func (p *panel) size(dimension string) string {
+// sizes are the expressions for a panel's width and, if cells keep their shape, for its height.
+func (p *panel) sizes() [2]string {
 	width := fmt.Sprintf("floor(%d * shrink)", p.Width)
-	if n := int(p.x.hi - p.x.lo); p.matrix() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
+	if !p.matrix() {
+		return [2]string{width}
+	}
+	if n := int(p.x.hi - p.x.lo); n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
 		width = fmt.Sprintf("%d * max(1, floor(%g * shrink))", n, round(float64(p.Width)/float64(n), 5))
 	}
-	switch {
-	case dimension == "Width":
-		return width
-	case p.matrix():
-		return fmt.Sprintf("%s * %g", width, round(float64(p.Height)/float64(p.Width), 5))
-	}
-	return ""
+	return [2]string{width, fmt.Sprintf("%s * %g", width, round(float64(p.Height)/float64(p.Width), 5))}
 }
 
 // joined reports whether a figure has the rows of the one at its left, but not their names. Such figures stay in their line.
@@ -131,7 +116,7 @@ func (p *panel) matrix() bool {
 func (p *panel) around() float64 {
 	left := 8.0
 	for _, t := range p.y.ticks {
-		left = max(left, 8+wide(p.y.label(t), 11))
+		left = max(left, 8+wide(p.y.label(t), small))
 	}
 	if p.Y.Title != "" && (p.y.beside == 0 || p.column == 0) {
 		left += 22

@@ -76,23 +76,22 @@ func split(edges []float64, zeros bool) (all []bin) {
 	return slices.Insert(all, at, zero)
 }
 
-// holds reports whether a value that lies in one of the bins is in this one.
-func (b bin) holds(v float64, last bool) bool {
-	return v >= b.from && v < b.to || v == b.from && b.from == b.to || last && v >= b.to
-}
-
 // bars draws how many values each bin has in group g, which has its share of the width of every bin.
 func bars(x scale, all []bin, values []float64, g, groups int) Series {
 	counts := make([]int, len(all))
 	for _, v := range values {
-		counts[max(0, slices.IndexFunc(all, func(b bin) bool { return b.holds(v, b == all[len(all)-1]) }))]++
+		at := slices.IndexFunc(all[:len(all)-1], func(b bin) bool { return v < b.to || v == b.from && b.from == b.to })
+		if at < 0 {
+			at = len(all) - 1
+		}
+		counts[at]++
 	}
 	s := Series{Mark: Cells}
-	for i, n := range counts {
+	for i, b := range all {
+		n := counts[i]
 		if n == 0 {
 			continue
 		}
-		b := all[i]
 		wide, words := b.right-b.left, x.value(b.from)
 		if b.from < b.to {
 			words += " to " + x.value(b.to)

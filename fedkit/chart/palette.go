@@ -1,9 +1,12 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
+	"sync/atomic"
 )
 
 // base are the colors of series. The first three are of the palette of M. Okabe and K. Ito, "Color Universal Design" (2008);
@@ -90,31 +93,23 @@ func (s style) companion(name string) style {
 	return s
 }
 
-// over is the color of text on it: that of text elsewhere on what is of ink, which is faint.
-func (s style) over() color.NRGBA {
+// over is the color of text in a cell: that of text elsewhere if the page shows through.
+func (s *sheet) over(t series, i int) color.NRGBA {
+	var c color.NRGBA
+	through := t.Opacity < 0.5
+	if t.bar == nil {
+		c = s.style[t.Name].color
+	} else {
+		c = t.bar.color(t.place[i])
+		through = c.A < 180
+	}
 	switch {
-	case s.color == ink:
+	case through || c == ink: // what is of ink is faint
 		return ink
-	case luminance(s.color) < 0.22:
+	case luminance(c) < 0.22:
 		return white
 	}
 	return black
-}
-
-// over is the color of text in a cell.
-func (s *sheet) over(t series, i int) color.NRGBA {
-	switch {
-	case t.bar == nil && t.Opacity < 0.5: // the page shows through
-		return ink
-	case t.bar == nil:
-		return s.style(t.Name).over()
-	case t.bar.signed(): // both of its colors are dark
-		if t.bar.color(t.place[i]).A < 180 {
-			return ink
-		}
-		return white
-	}
-	return style{color: t.bar.onWhite(t.place[i])}.over()
 }
 
 // luminance is the relative luminance of WCAG 2: 0 for black, 1 for white.
@@ -134,9 +129,37 @@ func mix(a, b color.NRGBA, t float64) color.NRGBA {
 	return color.NRGBA{m(a.R, b.R), m(a.G, b.G), m(a.B, b.B), 0xff}
 }
 
-func faded(c color.NRGBA, opacity float64) color.NRGBA {
-	c.A = uint8(255*opacity + 0.5)
-	return c
+// paint is the color for a browser: that of the page's text for ink.
+func (s *style) paint() any { return paint(s.color) }
+
+func paint(c color.NRGBA) string {
+	if c == ink {
+		return own
+	}
+	return hex(c)
 }
 
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// Colors gives series of these names the first colors, in this order, in all figures that are drawn from now on and have one of them,
+// whether or not they have all: a method then has one color throughout a notebook. Names that are not listed get those that follow.
+// In a notebook, a function whose name begins with init_ is called in every later cell:
+//
+//	func init_colors() { chart.Colors("FedAvg", "FedCluster", "FedSC") }
+func Colors(names ...string) { reserved.Store(&names) }
+
+var reserved atomic.Pointer[[]string]
+
+// reservedPlaces returns the places in the palette of the names given to Colors, none if no series has one of them.
+func reservedPlaces(all []Series) map[string]int {
+	places, names := map[string]int{}, reserved.Load()
+	if names == nil || !slices.ContainsFunc(all, func(s Series) bool { return slices.Contains(*names, cmp.Or(s.Of, s.Name)) }) {
+		return places
+	}
+	for _, name := range *names {
+		if _, twice := places[name]; !twice {
+			places[name] = len(places)
+		}
+	}
+	return places
+}

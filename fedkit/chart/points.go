@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -53,6 +54,12 @@ func (s Series) clean(x, y Axis, points int) series {
 	if s.Thin {
 		points /= 2
 	}
+	if s.Mark != Images {
+		s.Images = nil
+	}
+	if s.Mark != Cells {
+		s.Text = nil
+	}
 	c := series{Series: s.at(s.thin(keep, points)), all: len(keep)}
 	if s.Mark == Line || s.Mark == Dots && s.Size == nil {
 		c.lost = n - len(keep)
@@ -65,12 +72,6 @@ func (s Series) clean(x, y Axis, points int) series {
 		case s.Mark == Dots:
 			c.Opacity = 0.75
 		}
-	}
-	if s.Mark != Images {
-		c.Images = nil
-	}
-	if s.Mark != Cells {
-		c.Text = nil
 	}
 	c.cols = c.columns()
 	for _, col := range c.cols {
@@ -112,18 +113,9 @@ func (s Series) thin(points []int, n int) []int {
 func outermost(cols []column, points []int) []int {
 	kept := []int{points[0], points[len(points)-1]}
 	for _, c := range cols {
-		least, most := -1, -1
-		for _, i := range points {
-			v := (*c.data)[i]
-			if finite(v) && (least < 0 || v < (*c.data)[least]) {
-				least = i
-			}
-			if finite(v) && (most < 0 || v > (*c.data)[most]) {
-				most = i
-			}
-		}
-		if least >= 0 {
-			kept = append(kept, least, most)
+		by := func(i, j int) int { return cmp.Compare((*c.data)[i], (*c.data)[j]) }
+		if some := slices.DeleteFunc(slices.Clone(points), func(i int) bool { return !finite((*c.data)[i]) }); len(some) > 0 {
+			kept = append(kept, slices.MinFunc(some, by), slices.MaxFunc(some, by))
 		}
 	}
 	slices.Sort(kept)
@@ -193,7 +185,7 @@ const everyPoint = math.MaxInt32
 func (r Row) budget() int {
 	var points, width, share []int
 	for _, f := range r {
-		for i := 0; f != nil && i < len(f.Series); i++ {
+		for i := range f.Series {
 			s, part := &f.Series[i], 1
 			if s.Thin {
 				part = 2
@@ -233,4 +225,61 @@ func (s *Series) width() (bytes int) {
 		}
 	}
 	return bytes/max(1, len(points)) + 1
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// round5 keeps five significant digits, and whole numbers as they are.
+func round5(v float64) float64 {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return v + 0 // -0 becomes 0
+	}
+	return round(v, 5)
+}
+
+// round keeps this many significant digits.
+func round(v float64, digits int) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	return r
+}
+
+// Thin keeps at most n of the elements, evenly spread, the first and the last included.
+func Thin[T any](a []T, n int) []T {
+	if len(a) <= n || n < 2 {
+		return a
+	}
+	b := make([]T, n)
+	for i := range b {
+		b[i] = a[i*(len(a)-1)/(n-1)]
+	}
+	return b
+}
+
+// each returns f of every element.
+func each[A, B any](all []A, f func(A) B) []B {
+	of := make([]B, len(all))
+	for i, a := range all {
+		of[i] = f(a)
+	}
+	return of
+}
+
+// indices returns 0, 1, …, n−1.
+func indices(n int) []int {
+	a := make([]int, n)
+	for i := range a {
+		a[i] = i
+	}
+	return a
+}
+
+// pick returns the elements at these indices, nil if one of them is not there.
+func pick[T any](a []T, at []int) (b []T) {
+	for _, i := range at {
+		if i >= len(a) {
+			return nil
+		}
+		b = append(b, a[i])
+	}
+	return b
 }

@@ -26,17 +26,15 @@ const (
 	fewPoints    = 10  // lines with no more points than this show them
 )
 
-var targetDash = []float64{4, 4}
-
 // sheet is a row made ready for drawing: finite and thinned-out points, ranges, ticks and colors chosen.
 type sheet struct {
 	name   string
 	panels []*panel
-	order  []style        // of the series' names, in order of appearance
-	known  map[string]int // where a name is in it
-	draft  bool           // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
-	legend []style        // those of them that are not of ink, or none if a legend would say nothing
-	bars   []*bar         // of the values of cells
+	order  []*style          // of the series' names, in order of appearance
+	style  map[string]*style // by name
+	draft  bool              // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
+	legend []*style          // those of them that are not of ink, or none if a legend would say nothing
+	bars   []*bar            // of the values of cells
 }
 
 // panel is one figure of a sheet.
@@ -56,10 +54,7 @@ func (r Row) prepare() (*sheet, error) {
 	if len(r) == 0 {
 		return nil, errors.New("chart: no figure given")
 	}
-	r, bars := r.shaded()
-	s := &sheet{bars: bars}
-	names := r.names()
-	named, places := false, reservedPlaces(names) // in the palette, by what a series is of
+	named := false
 	for _, f := range r {
 		switch {
 		case f == nil:
@@ -69,6 +64,9 @@ func (r Row) prepare() (*sheet, error) {
 		}
 		named = named || !f.Legend && (f.X.Names != nil || f.Y.Names != nil)
 	}
+	r, bars := r.shaded()
+	s, names := &sheet{bars: bars, style: map[string]*style{}}, r.names()
+	places := reservedPlaces(names) // in the palette, by what a series is of
 	for _, t := range names {
 		of := cmp.Or(t.Of, t.Name)
 		place, known := places[of]
@@ -76,13 +74,13 @@ func (r Row) prepare() (*sheet, error) {
 			place = len(places)
 		}
 		st := t.style(place)
-		if like := s.style(t.Like); like != nil && t.Like != "" {
+		if like := s.style[t.Like]; like != nil && t.Like != "" {
 			st = like.companion(t.Name)
 		} else if !t.Ink && t.Shade <= 0 {
 			places[of] = place
 		}
 		st.mark = t.Mark
-		s.order = append(s.order, st)
+		s.order, s.style[t.Name] = append(s.order, &st), &st
 	}
 	points := r.budget()
 	for _, f := range r {
@@ -97,7 +95,7 @@ func (r Row) prepare() (*sheet, error) {
 	s.finishAxes()
 	s.shareSizes()
 	s.name = r[0].fileName()
-	s.legend = slices.DeleteFunc(slices.Clone(s.order), func(t style) bool { return t.color == ink })
+	s.legend = slices.DeleteFunc(slices.Clone(s.order), func(t *style) bool { return t.color == ink })
 	if len(s.legend) < 2 || named {
 		s.legend = nil
 	}
@@ -110,7 +108,7 @@ func (r Row) prepare() (*sheet, error) {
 }
 
 // entries are those of the legend, none if the names are elsewhere.
-func (s *sheet) entries() []style {
+func (s *sheet) entries() []*style {
 	if s.panels[0].ends != nil {
 		return nil
 	}
@@ -152,20 +150,6 @@ func numbersIn(name string) (all []float64) {
 	return all
 }
 
-// style returns the style of a name, nil if it has none yet.
-func (s *sheet) style(name string) *style {
-	if s.known == nil {
-		s.known = map[string]int{}
-	}
-	for i := len(s.known); i < len(s.order); i++ { // those added since
-		s.known[s.order[i].name] = i
-	}
-	if i, there := s.known[name]; there {
-		return &s.order[i]
-	}
-	return nil
-}
-
 // across is how many figures are side by side.
 func (s *sheet) across() int {
 	n := len(s.panels)
@@ -175,22 +159,28 @@ func (s *sheet) across() int {
 
 // columns is how many entries the legend has in a line: what fits over the figures.
 func (s *sheet) columns() int {
-	width, longest := 0, 1
+	width := 0
 	for _, p := range s.panels[:s.across()] {
 		width += p.Width
 	}
-	for _, l := range s.legend {
-		longest = max(longest, utf8.RuneCountInString(l.name))
-	}
+	longest := longest(each(s.legend, func(l *style) string { return l.name }))
 	return min(max(1, width/(6*longest+44)), max(1, len(s.legend)))
+}
+
+// longest is how many letters the longest name has, at least one.
+func longest(names []string) int {
+	return slices.Max(append(each(names, utf8.RuneCountInString), 1))
 }
 
 func (f *Figure) prepare(points int) (*panel, error) {
 	own := *f
 	own.Title, own.Note, own.X.Title, own.Y.Title = table.NoBreak(f.Title), table.NoBreak(f.Note), table.NoBreak(f.X.Title), table.NoBreak(f.Y.Title)
-	own.X.Names, own.Y.Names = allBound(f.X.Names), allBound(f.Y.Names)
+	own.X.Names, own.Y.Names = slices.Clone(f.X.Names), slices.Clone(f.Y.Names)
+	for i, name := range own.X.Names {
+		own.X.Names[i] = table.NoBreak(name)
+	}
 	for i, name := range own.Y.Names {
-		own.Y.Names[i] = broken(name, small, 160)
+		own.Y.Names[i] = broken(table.NoBreak(name), small, 160)
 	}
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
@@ -198,11 +188,11 @@ func (f *Figure) prepare(points int) (*panel, error) {
 		return nil, fmt.Errorf("the size is %d × %d: must be at most %d each", p.Width, p.Height, most)
 	}
 	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
-	own.X, own.Y = own.X.bounded(f.Series, "x", "x2"), own.Y.bounded(f.Series, "y", "y2")
+	own.X, own.Y = own.X.bounded(f.Series, "x"), own.Y.bounded(f.Series, "y")
 	if own.Y.Log {
 		own.Y = own.Y.floored(f.Series)
 	}
-	kept, all, lost := 0, 0, 0
+	kept, all, lost, under, over := 0, 0, 0, []series(nil), []series(nil)
 	bands := slices.ContainsFunc(f.Series, func(s Series) bool { return s.Mark == Line && len(s.columns()) == 4 })
 	for _, s := range f.Series {
 		if bands && s.Mark == Line && !s.Thin && len(s.columns()) == 2 { // all lines alike: one layer, one tooltip
@@ -210,8 +200,12 @@ func (f *Figure) prepare(points int) (*panel, error) {
 		}
 		c := s.clean(own.X, own.Y, points)
 		kept, all, lost = kept+len(c.X), all+c.all, lost+c.lost
-		if len(c.X) > 0 {
-			p.series = append(p.series, c)
+		switch {
+		case len(c.X) == 0:
+		case c.Thin:
+			under = append(under, c)
+		default:
+			over = append(over, c)
 		}
 	}
 	if lost > 0 {
@@ -223,10 +217,7 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	if kept < all {
 		p.say("drawn from %d of %d points, minima and maxima kept", kept, all)
 	}
-	under := func(t series) bool { return t.Thin }
-	over := slices.DeleteFunc(slices.Clone(p.series), under)
-	p.series = append(slices.DeleteFunc(p.series, func(t series) bool { return !under(t) }), over...)
-	if len(p.series) == 0 {
+	if p.series = append(under, over...); len(p.series) == 0 {
 		return nil, errEmpty
 	}
 	p.x, p.y = newScale(own.X), newScale(own.Y)
@@ -272,11 +263,7 @@ func (s *sheet) finishAxes() {
 		title, note = title && p.Y.Title == first.Y.Title, note && p.Note == first.Note
 	}
 	for i, p := range s.panels {
-		longest := 1
-		for _, name := range p.X.Names {
-			longest = max(longest, utf8.RuneCountInString(name))
-		}
-		p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest+6))
+		p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest(p.X.Names)+6))
 		p.y.finish(p.Height/45, p.Height/22, p.Height/11)
 		p.column, p.noted = i%s.across(), note && i > 0
 		if title {

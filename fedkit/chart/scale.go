@@ -32,23 +32,17 @@ func (a Axis) holds(v float64) bool {
 	return true
 }
 
-// bounded returns the axis with bounds that all points of a figure keep, infinite ones if there are none.
-func (a Axis) bounded(all []Series, columns ...string) Axis {
+// bounded returns the axis, "x" or "y", with bounds that all points of a figure keep, infinite ones if there are none.
+func (a Axis) bounded(all []Series, name string) Axis {
 	lo, hi := a.bounds()
 	const room = 1e-9 // for what arithmetic adds
 	for _, s := range all {
 		for _, c := range s.columns() {
-			if !slices.Contains(columns, c.name) {
-				continue
-			}
 			for _, v := range *c.data {
-				if !a.holds(v) {
-					continue
-				}
-				if v < lo-room {
+				switch on := strings.HasPrefix(c.name, name) && a.holds(v); {
+				case on && v < lo-room:
 					lo = math.Inf(-1)
-				}
-				if v > hi+room {
+				case on && v > hi+room:
 					hi = math.Inf(1)
 				}
 			}
@@ -117,12 +111,7 @@ func (s *scale) finish(n, whole, names int) {
 	switch {
 	case s.Names != nil:
 		s.lo, s.hi = -0.5, float64(len(s.Names))-0.5
-		var named []int
-		for i, name := range s.Names {
-			if name != "" {
-				named = append(named, i)
-			}
-		}
+		named := slices.DeleteFunc(indices(len(s.Names)), func(i int) bool { return s.Names[i] == "" })
 		for i := 0; i < len(named); i += (len(named) + names - 1) / names {
 			s.ticks = append(s.ticks, float64(named[i]))
 		}
@@ -215,8 +204,8 @@ func (s *scale) label(v float64) string {
 		return s.Names[int(v)]
 	case s.Percent:
 		return table.Minus(strconv.FormatFloat(round(100*v, 12), 'f', s.digits, 64)) + "%"
-	case s.digits < 0:
-		return table.Minus(scientific(v, s.powers))
+	case s.digits < 0 && v != 0 && (s.powers || lengthy(math.Abs(v))):
+		return table.Minus(strconv.FormatFloat(v, 'e', -1, 64))
 	}
 	return table.Minus(strconv.FormatFloat(v, 'f', s.digits, 64))
 }
@@ -247,17 +236,5 @@ func power(m float64, e int) float64 {
 	return v
 }
 
-// scientific writes 0.02 and 500 as they are, and 2×10⁻⁷ if that would be long or if all are written as powers.
-func scientific(v float64, powers bool) string {
-	if a := math.Abs(v); a == 0 || !powers && !lengthy(a) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
-	e, _ := strconv.Atoi(exponent)
-	return strings.TrimPrefix(mantissa+"×", "1×") + "10" + superscripts.Replace(strconv.Itoa(e))
-}
-
 // lengthy reports whether it takes too many digits to write a positive number as it is.
 func lengthy(v float64) bool { return v < 1e-3 || v >= 1e5 }
-
-var superscripts = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")

@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/table"
@@ -89,26 +88,17 @@ func broken(words string, size, width float64) string {
 // heading is the title or the note of a panel for Vega, in lines about as wide as the panel. One that the room makes narrower has
 // others.
 func (p *panel) heading(words string, size float64) any {
-	before, expr := "", ""
+	before, says := "", ""
 	for _, share := range []float64{1. / 3, 2. / 3, 1} {
 		switch lines := broken(words, size, share*float64(p.Width)+p.right()); {
-		case expr == "":
-			before, expr = lines, quote(lines)
+		case says == "":
+			before, says = lines, quote(lines)
 		case lines != before:
-			before, expr = lines, fmt.Sprintf("shrink < %.2g ? %s : %s", 0.98*share, expr, quote(lines))
+			before, says = lines, fmt.Sprintf("shrink < %.2g ? %s : %s", 0.98*share, says, quote(lines))
 		}
 	}
-	if expr == quote(words) {
+	if says == quote(words) {
 		return words
 	}
-	return object{"expr": expr}
-}
-
-// allBound keeps the numbers of each on one line.
-func allBound(words []string) []string {
-	all := slices.Clone(words)
-	for i := range all {
-		all[i] = table.NoBreak(all[i])
-	}
-	return all
+	return object{"expr": says}
 }

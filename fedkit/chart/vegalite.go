@@ -1,6 +1,8 @@
 package chart
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -18,20 +20,25 @@ type object = map[string]any
 
 // vegaLite returns the sheet as a Vega-Lite specification.
 func (s *sheet) vegaLite() map[string]any {
-	spec := object{"$schema": vegaLiteSchema, "config": config()}
-	s.fit(spec)
-	if len(s.panels) == 1 {
-		maps.Copy(spec, s.view(0))
-		return spec
-	}
 	views := make([]any, len(s.panels))
 	for i := range views {
 		views[i] = s.view(i)
 	}
+	spec := object{"spacing": float64(spacing), "concat": views, "columns": float64(s.across())}
+	if len(views) == 1 {
+		spec = views[0].(object)
+	}
 	s.separate(spec)
-	spec["spacing"], spec["concat"], spec["columns"] = float64(spacing), views, float64(s.across())
+	spec["$schema"], spec["config"] = vegaLiteSchema, config()
+	s.fit(spec)
 	return spec
 }
+
+// expr is a value that Vega computes.
+func expr(format string, args ...any) object { return object{"expr": fmt.Sprintf(format, args...)} }
+
+// nominal is the encoding of a column of words.
+func nominal(field string) object { return object{"field": field, "type": "nominal"} }
 
 // separate lets color bars of several things have scales of their own.
 func (s *sheet) separate(spec object) {
@@ -43,41 +50,19 @@ func (s *sheet) separate(spec object) {
 // own is the color of the text around the figure, in any theme.
 const own = "currentColor"
 
-func config() object {
-	over := object{"direction": "vertical", "anchor": "start"} // color bars stand over the legend
-	return object{
-		"background": "transparent",
-		"font":       "Helvetica, Arial, sans-serif",
-		"padding":    float64(padding),
-		"view":       object{"stroke": "transparent"},
-		"legend": object{
-			"disable": true, "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
-			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
-			"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
-			"layout": object{"top": over, "bottom": over},
-		},
-		"axis": object{
-			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
-			"labelFontSize": 11.0, "titleFontSize": 12.0, "titleFontWeight": "normal", "titlePadding": 8.0,
-			"labelPadding": 6.0, "labelSeparation": 4.0, "labelFlush": false, "ticks": false,
-		},
-		"title": object{
-			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": own, "offset": 12.0,
-			"subtitleColor": hex(faint), "subtitleFontSize": 11.0,
-		},
-	}
+//go:embed config.json
+var looks []byte
+
+// config is how all figures look. Color bars stand over the legend.
+func config() (all object) {
+	_ = json.Unmarshal(looks, &all) // every golden figure has it
+	return all
 }
 
 // view returns one figure: its target lines, then its series, neighbors of one kind in one layer.
 func (s *sheet) view(i int) object {
 	p := s.panels[i]
-	var layers []any
-	if p.Guides {
-		layers = append(layers, p.guides())
-	}
-	if len(p.Targets) > 0 {
-		layers = append(layers, p.targets())
-	}
+	layers := p.rules()
 	for k := 0; k < len(p.series); {
 		n := k + 1
 		for n < len(p.series) && p.series[n].alike(p.series[k]) {
@@ -102,24 +87,23 @@ func (s *sheet) view(i int) object {
 	return view
 }
 
-func (p *panel) guides() object {
-	return object{
-		"data":     object{"sequence": object{"start": 0.0, "stop": float64(len(p.Y.Names)), "as": "y"}},
-		"mark":     object{"type": "rule", "color": own, "opacity": 0.1},
-		"encoding": object{"y": p.y.channel("y")},
+// rules are the layers of the lines across the figure, its guides and its targets.
+func (p *panel) rules() (layers []any) {
+	if p.Guides {
+		layers = append(layers, object{
+			"data":     object{"sequence": object{"start": 0.0, "stop": float64(len(p.Y.Names)), "as": "y"}},
+			"mark":     object{"type": "rule", "color": own, "opacity": 0.1},
+			"encoding": object{"y": p.y.channel("y")},
+		})
 	}
-}
-
-func (p *panel) targets() object {
-	rows := make([]any, len(p.Targets))
-	for i, t := range p.Targets {
-		rows[i] = object{"y": round5(t)}
+	if rows := each(p.Targets, func(t float64) any { return object{"y": round5(t)} }); len(rows) > 0 {
+		layers = append(layers, object{
+			"data":     object{"values": rows},
+			"mark":     object{"type": "rule", "strokeDash": []any{4.0, 4.0}, "color": hex(faint)},
+			"encoding": object{"y": p.y.channel("y"), "tooltip": []any{p.y.tip("y", "target")}},
+		})
 	}
-	return object{
-		"data":     object{"values": rows},
-		"mark":     object{"type": "rule", "strokeDash": list(targetDash), "color": hex(faint)},
-		"encoding": object{"y": p.y.channel("y"), "tooltip": []any{p.y.tip("y", "target")}},
-	}
+	return layers
 }
 
 // alike reports whether two series go into one layer.
@@ -140,16 +124,21 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 	rows, columns := rows(all)
 	steps := []any{object{"flatten": columns}}
 	layer := object{"data": object{"values": rows}, "encoding": encoding}
+	if slices.Contains(columns, "x2") {
+		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
+	}
 
 	// A click in the legend picks a series out, and a second click on it puts it back; with none picked, all of them are.
 	var params []any
 	opacity := func(picked float64) object { return object{"value": picked} }
-	if len(s.legend) > 0 {
+	if len(s.legend) > 0 && first.bar == nil {
 		pick := "pick" + id
 		if p.ends != nil {
 			pick = pickEnd
 		} else {
-			params = []any{picking(pick, object{"bind": "legend"})}
+			param := picking(pick)
+			param["bind"] = "legend"
+			params = []any{param}
 		}
 		opacity = func(picked float64) object { return unlessOthers(pick, picked) }
 	}
@@ -160,42 +149,37 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 	}
 	switch first.Mark {
 	case Line:
-		encoding["detail"] = object{"field": "k", "type": "nominal"}
+		encoding["detail"] = nominal("k")
 		layer["layer"] = s.lines(p, all, params, opacity, "hover"+id)
 	case Dots:
 		mark := object{"type": "circle"}
 		if first.Size == nil {
 			mark["size"] = side * side
 		} else {
-			largest := object{"expr": fmt.Sprintf("pow(shrink * %g, 2)", round5(p.side))}
 			encoding["size"] = object{"field": "n", "type": "quantitative",
-				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, largest}}}
+				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, expr("pow(shrink * %g, 2)", round5(p.side))}}}
 		}
 		layer["mark"] = mark
 	case Cells:
 		layer["mark"] = object{"type": "rect"}
 		if first.bar != nil {
 			delete(encoding, "color")
-			encoding["fill"], params = s.fill(first.bar), nil
-			opacity = func(picked float64) object { return object{"value": picked} }
+			encoding["fill"] = s.fill(first.bar)
 		}
-		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
 		steps = append(steps,
 			object{"calculate": p.x.extent("x", "x2"), "as": "xs"}, object{"calculate": p.y.extent("y", "y2"), "as": "ys"})
 	case Segments:
 		layer["mark"] = object{"type": "rule", "strokeWidth": segmentWidth}
-		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
 	case Images:
-		wide, high := p.frame()
 		mark := object{"type": "image", "smooth": false}
 		if first.X2 == nil {
-			mark["width"], mark["height"] = object{"expr": fmt.Sprintf("shrink * %g", round5(wide))}, object{"expr": fmt.Sprintf("shrink * %g", round5(high))}
+			mark["width"] = expr("shrink * %g", round5(0.9*float64(p.Width)/(p.x.hi-p.x.lo)))
+			mark["height"] = expr("shrink * %g", round5(0.9*float64(p.Height)/(p.y.hi-p.y.lo)))
 		} else {
 			mark["aspect"] = false
-			encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
 		}
 		layer["mark"] = mark
-		encoding["url"] = object{"field": "u", "type": "nominal"}
+		encoding["url"] = nominal("u")
 		delete(encoding, "color")
 	}
 	if first.Mark != Line && first.Mark != Images {
@@ -211,12 +195,12 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 // texts is the layer of what is written in cells, in letters that shrink if the panel gets too narrow for them; nil if there is nothing.
 func (s *sheet) texts(p *panel) []any {
 	var x, y, words, tips, colors []any
-	mark := object{"type": "text", "color": object{"expr": "datum.c"}, "fontSize": object{"expr": "min(11, 18 * shrink)"}}
+	mark := object{"type": "text", "color": expr("datum.c"), "fontSize": expr("min(11, 18 * shrink)")}
 	for _, t := range p.series {
 		for i, word := range t.Text {
 			x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
 			words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
-			colors = append(colors, style{color: s.over(t, i)}.paint())
+			colors = append(colors, paint(s.over(t, i)))
 			if strings.Contains(word, "\n") {
 				mark["lineBreak"] = "\n"
 			}
@@ -229,16 +213,14 @@ func (s *sheet) texts(p *panel) []any {
 		"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips, "c": colors}}},
 		"transform": []any{object{"flatten": []any{"x", "y", "l", "t", "c"}}},
 		"mark":      mark,
-		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
+		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": nominal("l"),
 			"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
 	}}
 }
 
 // picking is a parameter that a click on a name sets, and a second click sets back.
-func picking(name string, bind object) object {
-	param := object{"name": name, "select": object{"type": "point", "fields": []any{"s"}, "toggle": "true"}}
-	maps.Copy(param, bind)
-	return param
+func picking(name string) object {
+	return object{"name": name, "select": object{"type": "point", "fields": []any{"s"}, "toggle": "true"}}
 }
 
 // unlessOthers is an opacity that is lower if other names are picked.
@@ -260,12 +242,8 @@ func rows(all []series) (rows, columns []any) {
 		for _, c := range t.cols {
 			add(c.name, list(*c.data))
 		}
-		add("t", list(allBound(t.Tip)))
-		urls := list(t.Images)
-		for j, img := range t.Images {
-			urls[j] = dataURL(img)
-		}
-		add("u", urls)
+		add("t", list(each(t.Tip, table.NoBreak)))
+		add("u", list(each(t.Images, dataURL)))
 		rows = append(rows, row)
 	}
 	return rows, columns
@@ -282,14 +260,20 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 		})
 	}
 	encoding := object{"opacity": opacity(all[0].Opacity)}
-	if slices.ContainsFunc(s.order, func(t style) bool { return t.dash != nil }) {
-		encoding["strokeDash"] = object{"field": "s", "type": "nominal", "scale": s.dashes()}
+	if slices.ContainsFunc(s.order, func(t *style) bool { return t.dash != nil }) {
+		encoding["strokeDash"] = object{"field": "s", "type": "nominal", "scale": s.byName(func(t *style) any {
+			if t.dash == nil {
+				return []any{1.0, 0.0}
+			}
+			return list(t.dash)
+		})}
 	}
-	line := object{"mark": object{"type": "line", "strokeWidth": lineWidth}, "encoding": encoding}
+	width := lineWidth
 	if all[0].Thin {
+		width = thinWidth
 		delete(encoding, "strokeDash")
-		line["mark"] = object{"type": "line", "strokeWidth": thinWidth}
 	}
+	line := object{"mark": object{"type": "line", "strokeWidth": width}, "encoding": encoding}
 	if params != nil {
 		line["params"] = params
 	}
@@ -322,11 +306,7 @@ func (s *scale) channel(field string) object {
 	if s.format != "" {
 		axis["format"] = s.format
 	} else { // the labels themselves; datum.index runs from 0 at the first tick to 1 at the last
-		labels := make([]string, len(s.ticks))
-		for i, t := range s.ticks {
-			labels[i] = s.label(t)
-		}
-		axis["labelExpr"] = fmt.Sprintf("%s[round(datum.index * %d)]", expression(labels), len(labels)-1)
+		axis["labelExpr"] = fmt.Sprintf("%s[round(datum.index * %d)]", expression(each(s.ticks, s.label)), len(s.ticks)-1)
 	}
 	if s.Names != nil {
 		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, nameStep
@@ -338,7 +318,7 @@ func (s *scale) channel(field string) object {
 		axis["domain"], axis["labels"] = false, false
 	}
 	if s.beside > 0 {
-		axis["titleOpacity"] = object{"expr": fmt.Sprintf("%d %% columns == 0 ? 1 : 0", s.beside)}
+		axis["titleOpacity"] = expr("%d %% columns == 0 ? 1 : 0", s.beside)
 	}
 	to := object{"domain": []any{s.lo, s.hi}} // which Vega-Lite then leaves as it is
 	if s.Log {
@@ -367,7 +347,7 @@ func (s *scale) center(axis object) {
 
 // color gives each name its color, and the legend to the sheets that have one.
 func (s *sheet) color() object {
-	color := object{"field": "s", "type": "nominal", "title": "", "scale": s.byName(func(t style) any { return t.paint() })}
+	color := object{"field": "s", "type": "nominal", "title": "", "scale": s.byName((*style).paint)}
 	if len(s.entries()) > 0 {
 		orient, width := "top", "width"
 		if len(s.panels) > 1 { // over one of them it would push its title out of line
@@ -379,22 +359,19 @@ func (s *sheet) color() object {
 		}
 		legend := object{
 			"orient": orient, "symbolType": symbols[s.legend[0].mark],
-			"columns": object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
+			"columns": expr("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns()),
 		}
 		color["legend"] = legend
+		drawn := each(s.legend, func(t *style) string { return symbols[t.mark] })
+		if len(slices.Compact(slices.Clone(drawn))) > 1 {
+			legend["symbolType"] = expr("%s[datum.index]", expression(drawn))
+		}
+		names := each(s.legend, func(t *style) string { return table.NoBreak(t.name) })
 		if longest > tight {
-			names := make([]string, len(s.legend))
-			for i, l := range s.legend {
-				names[i] = broken(table.NoBreak(l.name), small, longName)
-			}
-			legend["labelExpr"] = expression(names) + "[datum.index]"
+			legend["labelExpr"] = expression(each(names, func(name string) string { return broken(name, small, longName) })) + "[datum.index]"
 		}
 		if len(s.legend) < len(s.order) {
-			names := make([]any, len(s.legend))
-			for i, t := range s.legend {
-				names[i] = table.NoBreak(t.name)
-			}
-			legend["values"] = names
+			legend["values"] = list(names)
 		}
 	}
 	return color
@@ -402,30 +379,9 @@ func (s *sheet) color() object {
 
 var symbols = [...]string{Line: "stroke", Dots: "circle", Cells: "square", Images: "circle", Segments: "stroke"}
 
-func (s *sheet) dashes() object {
-	return s.byName(func(t style) any {
-		if t.dash == nil {
-			return []any{1.0, 0.0}
-		}
-		return list(t.dash)
-	})
-}
-
-// paint is the color for a browser.
-func (t style) paint() string {
-	if t.color == ink {
-		return own
-	}
-	return hex(t.color)
-}
-
 // byName is a scale that gives each name a value.
-func (s *sheet) byName(value func(style) any) object {
-	names, values := make([]any, len(s.order)), make([]any, len(s.order))
-	for i, t := range s.order {
-		names[i], values[i] = table.NoBreak(t.name), value(t)
-	}
-	return object{"domain": names, "range": values}
+func (s *sheet) byName(value func(*style) any) object {
+	return object{"domain": each(s.order, func(t *style) any { return table.NoBreak(t.name) }), "range": each(s.order, value)}
 }
 
 // tooltip lists what the pointer shows at a point of the series.
@@ -492,13 +448,7 @@ func (s *scale) extent(from, to string) string {
 }
 
 // expression writes names as a Vega expression.
-func expression(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = quote(n)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
-}
+func expression(names []string) string { return "[" + strings.Join(each(names, quote), ", ") + "]" }
 
 func numerals(values []float64) string { return strings.ReplaceAll(fmt.Sprint(values), " ", ", ") }
 
@@ -510,10 +460,4 @@ func quote(words string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\r", " ").Replace(words) + "'"
 }
 
-func list[T any](a []T) []any {
-	b := make([]any, len(a))
-	for i, v := range a {
-		b[i] = v
-	}
-	return b
-}
+func list[T any](a []T) []any { return each(a, func(v T) any { return v }) }

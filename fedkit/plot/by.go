@@ -31,7 +31,7 @@ func By(label string, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 			return err
 		}
 		q := q.For(all...)
-		v, cs, at := &view{Quantity: q, basis: b, bounds: q.Range}, []curve{}, map[string]int{}
+		v, cs := &view{Quantity: q, basis: b, bounds: q.Range}, []curve{}
 		var lost []string // the configurations of runs without a finite value
 		panels := compare.Split(label, h...)
 		xs := map[string]float64{} // by the name of a panel
@@ -42,30 +42,28 @@ func By(label string, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		}
 		slices.SortStableFunc(panels, func(p, q Panel) int { return cmp.Compare(xs[p.Name], xs[q.Name]) })
 		for _, p := range panels {
-			x := xs[p.Name]
 			runs, err := compare.Runs(p.Runs...)
 			if err != nil {
 				return err
 			}
 			for _, g := range compare.GroupRuns(runs) {
 				v.groups = append(v.groups, g)
-				i, known := at[g.Name]
-				if !known {
+				i := slices.IndexFunc(cs, func(c curve) bool { return c.name == g.Name })
+				if i < 0 {
 					i, cs = len(cs), append(cs, curve{name: g.Name, single: []chart.Series{{Mark: chart.Dots}}})
-					at[g.Name] = i
 				}
 				var values []float64
+				dots := &cs[i].single[0]
 				for _, r := range g.Runs {
 					if of := q.Value(r, b); v.take(of) {
 						values = append(values, of)
+						dots.X, dots.Y = append(dots.X, xs[p.Name]), append(dots.Y, of)
 					} else {
 						lost = append(lost, g.Name)
 					}
 				}
-				if len(values) > 0 {
-					dots := &cs[i].single[0]
-					dots.X, dots.Y = append(dots.X, slices.Repeat([]float64{x}, len(values))...), append(dots.Y, values...)
-					cs[i].add(x, values...)
+				if values != nil {
+					cs[i].add(xs[p.Name], values...)
 					cs[i].runs = max(cs[i].runs, len(values))
 				}
 			}

@@ -37,7 +37,7 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
 		for _, p := range pools {
-			lo, hi = min(lo, p.clients[0].of), max(hi, p.clients[len(p.clients)-1].of)
+			lo, hi = min(lo, p.quantile(0)), max(hi, p.quantile(1))
 		}
 		half := max(0.0005, 0.006*(hi-lo)) / 2 // of the width of a median
 		for i, p := range pools {
@@ -48,9 +48,9 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 			if p.lost > 0 {
 				note(f, "left out: %s of %s without a finite %s on %s rows", plural(p.lost, "client"), p.name, q.Name, rows)
 			}
-			f.Y.Names = append([]string{p.name}, f.Y.Names...)
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
 		}
+		f.Y.Names = backward(each(pools, func(p *pool) string { return p.name }))
 		return nil
 	})
 }
@@ -79,16 +79,16 @@ func pools(h []*fedkit.History) (q compare.Quantity, pools []*pool, gs []*compar
 	for _, g := range gs {
 		p := &pool{name: g.Name}
 		for i, r := range g.Runs {
-			scores := lastScores(r.History)
-			if scores == nil {
-				return q, nil, nil, unscored(r, g.Name)
+			scores, err := lastScores(r, g.Name)
+			if err != nil {
+				return q, nil, nil, err
 			}
 			for c, s := range scores {
+				id := fmt.Sprint(c)
+				if len(g.Runs) > 1 {
+					id = fmt.Sprintf("%d, run %d", c, i+1)
+				}
 				if a := history.Main(q.Name).Of(&s); s.Examples > 0 && finite(a) {
-					id := fmt.Sprint(c)
-					if len(g.Runs) > 1 {
-						id = fmt.Sprintf("%d, run %d", c, i+1)
-					}
 					p.clients = append(p.clients, client{id, a})
 				} else {
 					p.lost++
@@ -104,22 +104,17 @@ func pools(h []*fedkit.History) (q compare.Quantity, pools []*pool, gs []*compar
 	return q, pools, gs, nil
 }
 
-// lastScores returns the clients' scores at the last round that has any.
-func lastScores(h *fedkit.History) []fedkit.Score {
-	for _, r := range slices.Backward(h.Rounds) {
+// lastScores returns the clients' scores at the last round that has any, or why there is none.
+func lastScores(r *compare.Run, name string) ([]fedkit.Score, error) {
+	for _, r := range slices.Backward(r.History.Rounds) {
 		if slices.ContainsFunc(r.Scores, func(s fedkit.Score) bool { return s.Examples > 0 }) {
-			return r.Scores
+			return r.Scores, nil
 		}
 	}
-	return nil
-}
-
-// unscored says why a run has no scores of single clients.
-func unscored(r *compare.Run, name string) error {
 	if len(r.Own) > 0 {
-		return fmt.Errorf("history %q is without the scores of single clients: they were not kept, or not loaded", name)
+		return nil, fmt.Errorf("history %q is without the scores of single clients: they were not kept, or not loaded", name)
 	}
-	return fmt.Errorf("history %q has no round in which clients were evaluated", name)
+	return nil, fmt.Errorf("history %q has no round in which clients were evaluated", name)
 }
 
 // strip jitters the clients' dots so that they do not hide each other: the more clients have nearly the same accuracy, the
@@ -163,4 +158,64 @@ func (p *pool) bar(row, from, to, opacity float64) chart.Series {
 	s := chart.Series{Name: p.name, Mark: chart.Cells, Opacity: opacity}
 	s.Cell(from, to, row-0.38, row+0.38)
 	return s
+}
+
+// Participants returns the figure of how often each client took part; Show draws it. It has a row of bars for each
+// configuration, one bar per client, all to one scale. A bar is the mean over the runs of a configuration, with several
+// seeds, as in Accuracy. At most the first 100 clients are drawn.
+//
+// Errors: no history, a nil one, one in which nobody took part.
+func Participants(h ...*fedkit.History) *chart.Figure {
+	return chart.Make("plot: participants", func(f *chart.Figure) error {
+		runs, err := compare.Runs(h...)
+		if err != nil {
+			return err
+		}
+		gs := compare.GroupRuns(runs)
+		times, rounds := make([][]float64, len(gs)), make([]float64, len(gs)) // of each group: rounds with each client, and all of them
+		most, clients := 0.0, 0
+		for i, g := range gs {
+			if times[i], rounds[i], err = attendance(g); err != nil {
+				return err
+			}
+			most, clients = max(most, slices.Max(times[i])), max(clients, len(times[i]))
+		}
+		shown := min(clients, maxClients)
+		f.Name, f.Title, f.Point = "participants", "How often each client took part", "took part"
+		f.X = chart.Axis{Title: "client", Whole: true}
+		f.Width, f.Height = min(900, max(360, 26*shown)), 40+76*len(gs)
+		note(f, "bar: rounds with the client, the highest is %.3g", most)
+		noteFirst(f, shown, clients, " clients")
+		noteEach(f, compare.Remarks(gs))
+		for i, g := range gs { // the first on top
+			s, row := chart.Series{Name: g.Name, Mark: chart.Cells}, float64(len(gs)-1-i)
+			for c, n := range times[i][:min(len(times[i]), maxClients)] {
+				s.Cell(float64(c)-0.4, float64(c)+0.4, row-0.45, row-0.45+0.88*n/most+0.012, fmt.Sprintf("%.3g of %.3g rounds", n, rounds[i]))
+			}
+			f.Series = append(f.Series, s)
+		}
+		f.Y.Names = backward(each(gs, func(g *compare.Group) string { return g.Name }))
+		return nil
+	})
+}
+
+// attendance returns in how many rounds each client took part, and how many there are: means over the runs of a group.
+func attendance(g *compare.Group) (times []float64, rounds float64, err error) {
+	share := 1 / float64(len(g.Runs))
+	for _, r := range g.Runs {
+		any, h := false, r.History
+		rounds += share * float64(len(h.Rounds))
+		times = append(times, make([]float64, max(0, h.Clients-len(times)))...)
+		for _, record := range h.Rounds {
+			for _, c := range record.Clients() {
+				if c >= 0 && c < len(times) {
+					times[c], any = times[c]+share, true
+				}
+			}
+		}
+		if !any {
+			return nil, 0, fmt.Errorf("history %q has no client that took part in any of its %d rounds", r.Name, r.Rounds)
+		}
+	}
+	return times, rounds, nil
 }

@@ -56,28 +56,24 @@ func TestGantt(t *testing.T) {
 		"no result":      {{0, 10, 1}, {6, 13, 0}},
 		"dropped out":    {{13, 13, 0}},
 	} {
-		if !slices.Equal(got[name], want) {
-			t.Errorf("%s: %v, want %v", name, got[name], want)
-		}
+		expect.That(t, slices.Equal(got[name], want), "%s: %v, want %v", name, got[name], want)
 	}
-	if !slices.Equal(f.Y.Names, []string{"3", "2", "1", "0"}) || f.X.Title != "simulated time (s)" || f.Series[1].Tip[1] != "2: 8 s" {
-		t.Errorf("rows %q, axis %q, tip %q", f.Y.Names, f.X.Title, f.Series[1].Tip)
-	}
+	expect.That(t, slices.Equal(f.Y.Names, []string{"3", "2", "1", "0"}) && f.X.Title == "simulated time (s)" && f.Series[1].Tip[1] == "2: 8 s",
+		"rows %q, axis %q, tip %q", f.Y.Names, f.X.Title, f.Series[1].Tip)
 }
 
 // Work is cut off at the ends of the rounds shown.
 func TestGanttOfSome(t *testing.T) {
 	f := Schedule{Clients: []int{1, 0, 3}, First: 2}.Gantt(atWork())
-	if got := bars(f)["training"]; f.Err() != nil || !slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) || !slices.Equal(f.Y.Names, []string{"3", "0", "1"}) {
-		t.Errorf("training %v, rows %q, %v", got, f.Y.Names, f.Err())
-	}
-	if want := "simulated time since the end of round 1 (s)"; f.X.Title != want {
-		t.Errorf("axis %q, want %q", f.X.Title, want)
-	}
+	got := bars(f)["training"]
+	expect.That(t, f.Err() == nil && slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) && slices.Equal(f.Y.Names, []string{"3", "0", "1"}),
+		"training %v, rows %q, %v", got, f.Y.Names, f.Err())
+	want := "simulated time since the end of round 1 (s)"
+	expect.That(t, f.X.Title == want, "axis %q, want %q", f.X.Title, want)
 	f = Schedule{Last: 1}.Gantt(atWork())
-	if got := bars(f); f.Err() != nil || len(got["dropped out"]) > 0 || !slices.Equal(got["no result"], [][3]float64{{0, 10, 1}, {6, 10, 0}}) {
-		t.Errorf("%v, %v", got, f.Err())
-	}
+	cut := bars(f)
+	expect.That(t, f.Err() == nil && len(cut["dropped out"]) == 0 && slices.Equal(cut["no result"], [][3]float64{{0, 10, 1}, {6, 10, 0}}),
+		"%v, %v", cut, f.Err())
 }
 
 // working returns a run in which all clients work in all rounds.
@@ -106,9 +102,7 @@ func TestLongRunsOnAClock(t *testing.T) {
 		"a bar is 5 rounds of staleness":                                             Staleness(h),
 		"":                                                                           Over(compare.RoundTime, h),
 	} {
-		if f.Err() != nil || !strings.HasSuffix(f.Note, says) || !f.Fits() {
-			t.Errorf("%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())
-		}
+		expect.That(t, f.Err() == nil && strings.HasSuffix(f.Note, says) && f.Fits(), "%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())
 		charttest.Spec(t, f)
 	}
 	if f := Gantt(working("large", 61, 2)); strings.Contains(f.Note, "line") || f.X.Title != "simulated time (h)" || len(f.Series) != 5 {
@@ -121,12 +115,10 @@ func TestStaleness(t *testing.T) {
 	f := Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2}))
 	expect.OK(t, f.Err())
 	a, b := f.Series[0], f.Series[1]
-	if !near(a.X, []float64{-0.44, 0.56}) || !near(a.X2, []float64{0, 1}) || !near(a.Y2, []float64{2. / 3, 1. / 3}) || !near(b.X, []float64{0}) || !near(b.Y2, []float64{1}) {
-		t.Errorf("%+v", f.Series)
-	}
-	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) || !near(f.X.Include, []float64{-0.5, 1.5}) {
-		t.Errorf("%q, want %q; axis over %v", a.Tip, want, f.X.Include)
-	}
+	expect.That(t, near(a.X, []float64{-0.44, 0.56}) && near(a.X2, []float64{0, 1}) && near(a.Y2, []float64{2. / 3, 1. / 3}) && near(b.X, []float64{0}) && near(b.Y2, []float64{1}),
+		"%+v", f.Series)
+	want := []string{"0: 66.7 %", "1: 33.3 %"}
+	expect.That(t, slices.Equal(a.Tip, want) && near(f.X.Include, []float64{-0.5, 1.5}), "%q, want %q; axis over %v", a.Tip, want, f.X.Include)
 }
 
 // In round 1 client 0 waits for 2 s of 10, and 2 works for all of the 10; in round 2 only client 0 waits, for 2 of 6 s, while 1
@@ -147,33 +139,8 @@ func TestIdleAndRoundTimes(t *testing.T) {
 	f := Over(compare.RoundTime, runs...)
 	expect.OK(t, f.Err())
 	lo, _ := band(t, f)
-	if s := f.Series[0]; !near(s.Y, []float64{248. / 60, 0.1}) || lo[0] != 0 || f.Y.Title != "time (min)" {
-		t.Errorf("%+v, %q", s, f.Y.Title)
-	}
-}
-
-func TestClockRefusals(t *testing.T) {
-	h, without := atWork(), historyOf("plain", 0.5)
-	light := timed(historyOf("light", 0.5), 10)
-	light.Rounds[0].Summary = &history.Summary{Training: &history.Training{Clients: 3}}
-	for says, f := range map[string]*chart.Figure{
-		`plot: gantt: history "plain" has no simulated clock: its clients have no devices`: Gantt(without),
-		`plot: gantt: history 1 is nil`:                                    Gantt(nil),
-		`plot: gantt: invalid: Clients[1] = 4: must be in [0, 4)`:          Schedule{Clients: []int{0, 4}}.Gantt(h),
-		`plot: gantt: invalid: First = 3: must be a round of history "Fe`:  Schedule{First: 3}.Gantt(h),
-		`plot: gantt: invalid: Last = 1: must be at least First, which is`: Schedule{First: 2, Last: 1}.Gantt(h),
-		`plot: gantt: history "light" has no work of these clients in`:     Gantt(light),
-		`plot: gantt: history "A" has no round`:                            Gantt(timed(&fedkit.History{Name: "A"})),
-		`plot: round time: history "plain" has no simulated clock`:         Over(compare.RoundTime, h, without),
-		`plot: idle: history "plain" has no simulated clock`:               Over(compare.Idle, h, without),
-		`plot: idle: "light" has no round with a finite idle share`:        Over(compare.Idle, light),
-		`plot: staleness: history "light" has no results of single client`: Staleness(light),
-		`plot: staleness: no history given`:                                Staleness(),
-	} {
-		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
-			t.Errorf("%v, want %s", err, says)
-		}
-	}
+	s := f.Series[0]
+	expect.That(t, near(s.Y, []float64{248. / 60, 0.1}) && lo[0] == 0 && f.Y.Title == "time (min)", "%+v, %q", s, f.Y.Title)
 }
 
 func FuzzClock(f *testing.F) {

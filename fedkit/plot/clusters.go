@@ -2,9 +2,11 @@ package plot
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -40,7 +42,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		if err := checkGroups(clients, nil, truth); err != nil {
 			return err
 		}
-		shown := byGroup(min(clients, maxClients), truth)
+		shown := sorted(min(clients, maxClients), func(i int) int { return of(truth, i) })
 		all, most := len(rounds), maxStays
 		if len(truth) > 0 {
 			most = maxNamed
@@ -58,7 +60,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
 		f.Width, f.Height = 560, min(640, max(200, 14*len(shown)))
 		if len(truth) > 0 || folded != nil {
-			f.Y.Names = each(shown, func(c int) string { return fmt.Sprint(c) })
+			f.Y.Names = each(shown, strconv.Itoa)
 		}
 		f.Series = clusterSeries(spans, f.Y.Names, begin)
 		if len(truth) > 0 {
@@ -96,7 +98,7 @@ type assignment struct {
 // assigned returns the rounds that have an assignment. A cluster has the name of its predecessor.
 func assigned(h *fedkit.History) ([]assignment, error) {
 	if h == nil {
-		return nil, errors.New("the history is nil: did its run fail?")
+		return nil, errNil
 	}
 	var rounds []assignment
 	var before []int // the last cluster of each client
@@ -109,7 +111,13 @@ func assigned(h *fedkit.History) ([]assignment, error) {
 			labels = cluster.Follow(labels, before)
 		}
 		rounds = append(rounds, assignment{r.Round, labels})
-		before = lastKnown(labels, before)
+		known := slices.Clone(labels)
+		for i, l := range known {
+			if l < 0 {
+				known[i] = of(before, i)
+			}
+		}
+		before = known
 	}
 	if rounds == nil {
 		return nil, fmt.Errorf("history %q has no assignment (Record.Clusters): %q does not cluster its clients", h.Name, h.Strategy)
@@ -157,27 +165,6 @@ func roundsFrom(from, to int) string {
 	return fmt.Sprintf("%d–%d", from, to-1)
 }
 
-// lastKnown returns the labels, and for clients without one the one they had.
-func lastKnown(labels, before []int) []int {
-	all := slices.Clone(labels)
-	for i := range all {
-		if all[i] < 0 {
-			all[i] = of(before, i)
-		}
-	}
-	return all
-}
-
-// byGroup returns the first n clients sorted by true group, if that is known.
-func byGroup(n int, truth []int) []int {
-	clients := make([]int, n)
-	for i := range clients {
-		clients[i] = i
-	}
-	slices.SortStableFunc(clients, func(i, j int) int { return cmp.Compare(of(truth, i), of(truth, j)) })
-	return clients
-}
-
 // stay is the time in one cluster of the client at a place: from the round from on, until before the round to.
 type stay struct {
 	place, cluster int
@@ -185,23 +172,20 @@ type stay struct {
 }
 
 // stays lists them, in the order of these clients. A negative cluster is none.
-func stays(rounds []assignment, clients []int) []stay {
-	var all []stay
+func stays(rounds []assignment, clients []int) (all []stay) {
 	for place, c := range clients {
-		open := -1 // index of the stay that goes on
 		for i, r := range rounds {
-			to := r.round + 1
+			from, to, label := float64(r.round), float64(r.round+1), of(r.labels, c)
 			if i+1 < len(rounds) {
-				to = rounds[i+1].round
+				to = float64(rounds[i+1].round)
 			}
-			switch label := of(r.labels, c); {
+			last := len(all) - 1
+			switch {
 			case label < 0:
-				open = -1
-			case open >= 0 && all[open].cluster == label:
-				all[open].to = float64(to)
+			case last >= 0 && all[last].place == place && all[last].cluster == label && all[last].to == from: // it goes on
+				all[last].to = to
 			default:
-				open = len(all)
-				all = append(all, stay{place, label, float64(r.round), float64(to)})
+				all = append(all, stay{place, label, from, to})
 			}
 		}
 	}
@@ -211,7 +195,6 @@ func stays(rounds []assignment, clients []int) []stay {
 // clusterSeries makes one series per cluster, in their order. Names of the clients, by place, and the
 // beginnings of columns are for tooltips.
 func clusterSeries(spans []stay, names []string, begin []int) (all []chart.Series) {
-	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(a, b stay) int { return a.cluster - b.cluster })
 	for i, s := range spans {
 		if i == 0 || s.cluster != spans[i-1].cluster {
@@ -243,4 +226,77 @@ func drawGroups(f *chart.Figure, clients, truth []int, from, left, right float64
 		}
 	}
 	f.Series = append(f.Series, border)
+}
+
+// maxPairs is how many pairs of clusters have a line each.
+const maxPairs = 10
+
+// ClusterDistances returns the figure of how far the models of clusters are apart, against rounds; Show draws it. There is
+// one line for each pair of clusters, or, if these are more than 10, one for the nearest pair, the mean of all, and the
+// farthest pair. The axis is logarithmic if the distances span more than three powers of ten.
+//
+// Errors: a nil history, one without distances (Clustering.Distances).
+func ClusterDistances(h *fedkit.History) *chart.Figure {
+	return chart.Make("plot: cluster distances", func(f *chart.Figure) error {
+		if h == nil {
+			return errNil
+		}
+		pairs := 0
+		for i := range h.Rounds {
+			pairs = max(pairs, len(distances(&h.Rounds[i])))
+		}
+		if pairs == 0 {
+			return fmt.Errorf("history %q has no distances of clusters (Clustering.Distances): %q has no model for each cluster, only one, or too many",
+				h.Name, h.Strategy)
+		}
+		f.Name, f.Title = "cluster-distances", "Distances of the clusters' models: "+h.Name
+		f.Y = chart.Axis{Title: "Euclidean distance"}
+		if pairs > maxPairs {
+			note(f, "%d pairs of clusters", pairs)
+		}
+		return drawCurves(f, distanceCurves(h, pairs > maxPairs), "distance")
+	})
+}
+
+// distanceCurves returns a curve for each pair of clusters or, if these are many, those of the farthest pair, the mean and the nearest.
+func distanceCurves(h *fedkit.History, many bool) (cs []curve) {
+	add := func(name string, round int, v float64) {
+		i := slices.IndexFunc(cs, func(c curve) bool { return c.name == name })
+		if i < 0 {
+			i, cs = len(cs), append(cs, curve{name: name, runs: 1})
+		}
+		if !finite(v) {
+			cs[i].bad++
+			return
+		}
+		cs[i].add(float64(round), v)
+	}
+	for i := range h.Rounds {
+		d, round := distances(&h.Rounds[i]), h.Rounds[i].Round
+		if many && len(d) > 0 {
+			add("farthest pair", round, slices.Max(d))
+			add("mean of all pairs", round, stat.Mean(d, nil))
+			add("nearest pair", round, slices.Min(d))
+			continue
+		}
+		k := 2 // models have k(k−1)/2 distances
+		for k*(k-1)/2 < len(d) {
+			k++
+		}
+		for a := range k {
+			for b := a + 1; b < k && len(d) > 0; b++ {
+				add(fmt.Sprintf("%d and %d", a, b), round, d[0])
+				d = d[1:]
+			}
+		}
+	}
+	return cs
+}
+
+// distances returns those of a round's clusters.
+func distances(r *fedkit.Record) []float64 {
+	if r.Clustering == nil {
+		return nil
+	}
+	return each(r.Clustering.Distances, func(d fedkit.Float) float64 { return float64(d) })
 }

@@ -140,10 +140,11 @@ func some(words []string) string {
 			distinct = append(distinct, w)
 		}
 	}
+	listed := strings.Join(distinct[:min(most, len(distinct))], ", ")
 	if more := len(distinct) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(distinct[:most], ", "), more)
+		listed += fmt.Sprintf(" and %d more", more)
 	}
-	return strings.Join(distinct, ", ")
+	return listed
 }
 
 // plural counts things: "1 run", "2 runs".
@@ -152,4 +153,20 @@ func plural(n int, what string) string {
 		what += "s"
 	}
 	return fmt.Sprint(n, " ", what)
+}
+
+// backward returns the elements from the last to the first, as the names of rows are, which count from below.
+func backward[T any](all []T) []T {
+	b := slices.Clone(all)
+	slices.Reverse(b)
+	return b
+}
+
+// each returns f of every element.
+func each[A, B any](all []A, f func(A) B) []B {
+	of := make([]B, len(all))
+	for i, a := range all {
+		of[i] = f(a)
+	}
+	return of
 }

@@ -66,15 +66,16 @@ func branches(t cluster.Tree, labels, truth []int) []branch {
 	for i := range len(t) + 1 {
 		all = append(all, branch{clients: 1, cluster: of(labels, i), group: of(truth, i)})
 	}
-	common := func(a, b int) int {
-		if a == b {
-			return a
-		}
-		return -1
-	}
 	for _, m := range t {
 		a, b := all[m.A], all[m.B]
-		all = append(all, branch{0, m.Height, a.clients + b.clients, common(a.cluster, b.cluster), common(a.group, b.group)})
+		made := branch{0, m.Height, a.clients + b.clients, a.cluster, a.group}
+		if a.cluster != b.cluster {
+			made.cluster = -1
+		}
+		if a.group != b.group {
+			made.group = -1
+		}
+		all = append(all, made)
 	}
 	return all
 }
@@ -89,16 +90,16 @@ func (b branch) name(id int) string {
 // leaves returns the clients in an order in which no branches cross. What the first few steps made is a leaf too.
 func leaves(t cluster.Tree, hidden int) (order []int) {
 	n := len(t) + 1
-	todo := []int{n + len(t) - 1}
-	for len(todo) > 0 {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	var walk func(id int)
+	walk = func(id int) {
 		if id < n+hidden {
 			order = append(order, id)
-			continue
+			return
 		}
-		todo = append(todo, t[id-n].B, t[id-n].A)
+		walk(t[id-n].A)
+		walk(t[id-n].B)
 	}
+	walk(n + len(t) - 1)
 	return order
 }
 
@@ -124,12 +125,9 @@ func checkTree(t cluster.Tree) error {
 
 // drawMerges adds the branches, in the colors of their clusters, and those of several clusters in ink.
 func drawMerges(f *chart.Figure, t cluster.Tree, hidden int, all []branch) {
-	var clusters []int
-	for _, b := range all {
-		clusters = append(clusters, b.cluster)
-	}
+	clusters := distinct(each(all, func(b branch) int { return b.cluster }))
 	lines := map[int]*chart.Series{-1: {Name: "several clusters", Mark: chart.Segments, Ink: true}}
-	for _, c := range distinct(clusters) {
+	for _, c := range clusters {
 		lines[c] = &chart.Series{Name: clusterName(c), Mark: chart.Segments}
 	}
 	for s, m := range t {
@@ -144,8 +142,7 @@ func drawMerges(f *chart.Figure, t cluster.Tree, hidden int, all []branch) {
 		}
 		lines[made.cluster].Cell(a.place, b.place, made.height, made.height, made.tip())
 	}
-	f.Series = append(f.Series, *lines[-1])
-	for _, c := range distinct(clusters) {
+	for _, c := range append([]int{-1}, clusters...) {
 		f.Series = append(f.Series, *lines[c])
 	}
 }
@@ -159,10 +156,7 @@ func (b branch) tip() string {
 
 // drawLeaves adds a dot for each leaf whose clients have one true group.
 func drawLeaves(f *chart.Figure, order []int, all []branch) {
-	var groups []int
-	for _, id := range order {
-		groups = append(groups, all[id].group)
-	}
+	groups := each(order, func(id int) int { return all[id].group })
 	for _, g := range distinct(groups) {
 		s := trueGroup(f, g, chart.Dots)
 		s.Opacity = 1

@@ -80,8 +80,7 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 // rows returns a figure with a row for each name, the first on top. In lower rows, browsers would hide every second name.
 func rows(names []string, width int) *chart.Figure {
 	f := &chart.Figure{Point: "method", Width: width, Height: max(80, 17*len(names)), Guides: true}
-	f.Y.Names = slices.Clone(names)
-	slices.Reverse(f.Y.Names)
+	f.Y.Names = backward(names)
 	return f
 }
 

@@ -8,13 +8,9 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/compare"
-	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/plot"
-	"fedkit.example/fedkit/sim"
 )
 
 // run is a history as fedkit.Run returns it, with these accuracies of the global model.
@@ -51,58 +47,6 @@ func ExampleAccuracy() {
 	// FedAvg: rounds [1 2], accuracy [0.40 0.80], thin: true
 	// accuracy of the global model
 	// line: mean of 2 runs; thin lines: single runs
-}
-
-// A figure that cannot be made carries the error; Show would display it.
-func ExampleAccuracy_error() {
-	var failed *fedkit.History
-	fmt.Println(plot.Accuracy(run("FedAvg", 0.2), failed).Err())
-	fmt.Println(plot.ClientAccuracy(run("FedAvg", 0.2)).Err())
-	// Output:
-	// plot: accuracy: history 2 is nil: did its run fail?
-	// plot: client accuracy: history "FedAvg" has no round in which clients were evaluated
-}
-
-// Figures side by side share one legend.
-func ExampleLoss() {
-	h := run("FedAvg", 0.2, 0.4)
-	row := chart.Row{plot.Accuracy(h), plot.Over(compare.Loss, h)}
-	fmt.Println(len(row.VegaLite()["concat"].([]any)), row.Err())
-	// row.Show() draws them.
-
-	// Output:
-	// 2 <nil>
-}
-
-// Of one problem, the ranks are over seeds; of several panels, over problems.
-func ExampleRanks() {
-	var runs []*fedkit.History
-	for seed := range uint64(6) {
-		a, b, c := run("FedAvg", 0.6), run("FedProx", 0.7), run("Local", 0.2)
-		a.Seed, b.Seed, c.Seed = seed, seed, seed
-		runs = append(runs, a, b, c)
-	}
-	f := plot.Ranks(compare.Accuracy, plot.Panel{Name: "digits", Runs: runs})
-	fmt.Println(f.Series[1].Tip)
-	fmt.Println(f.Note)
-	// Output:
-	// [FedProx: 1 FedAvg: 2 Local: 3]
-	// mean of 6 seeds; Friedman's test: p = 0.0025; line: critical difference, 1.35; methods whose lines do not overlap differ at 5 %
-}
-
-// Small figures share ranges, colors and a legend.
-func ExampleFacets() {
-	row := plot.Facets(plot.Accuracy,
-		plot.Panel{Name: "α = 0.1", Runs: []*fedkit.History{run("FedAvg", 0.2, 0.4), run("FedProx", 0.3, 0.5)}},
-		plot.Panel{Name: "α = 100", Runs: []*fedkit.History{run("FedAvg", 0.6, 0.9), run("FedProx", 0.6, 0.8)}})
-	for _, f := range row {
-		fmt.Println(f.Title, f.Err())
-	}
-	// row.Show() draws them.
-
-	// Output:
-	// α = 0.1 <nil>
-	// α = 100 <nil>
 }
 
 func ExampleAgainst() {
@@ -153,44 +97,6 @@ func ExampleClusters() {
 	// cluster 1 clients [1 3] from round 1
 }
 
-// ARI is about whether the clusters are the true groups, ClusterCount about how many there are.
-func ExampleARI() {
-	h := run("CFL", 0.3, 0.6)
-	for i, ari := range []fedkit.Float{0, 1} {
-		h.Rounds[i].Clustering = &history.Clustering{Count: i + 1, ARI: ari}
-	}
-	f, g := plot.Over(compare.Clusters, h), plot.Over(compare.ARI, h)
-	fmt.Println(f.Y.Title, f.Series[0].Y)
-	fmt.Println(g.Y.Title, g.Series[0].Y)
-	// chart.Row{f, g}.Show() draws them side by side.
-
-	// Output:
-	// clusters [1 2]
-	// adjusted Rand index [0 1]
-}
-
-// A round of 10 s in which client 0 waits for 2 s, and client 2 drops out after 4.
-func ExampleSchedule_Gantt() {
-	h := run("FedAvg", 0.3)
-	h.Devices = config.Of(sim.Devices{})
-	h.Rounds[0] = fedkit.Record{Round: 1, Clock: 10,
-		Results:  []fedkit.ClientResult{{Client: 0, Received: 1, Finished: 5, Arrived: 8}, {Client: 1, Received: 2, Finished: 6, Arrived: 10}},
-		Absences: []history.Absence{{Client: 2, End: 4, DroppedOut: true}}}
-	f := plot.Schedule{First: 1, Last: 1}.Gantt(h)
-	fmt.Println("clients from the bottom up:", f.Y.Names)
-	for _, s := range f.Series[:4] {
-		fmt.Println(s.Name, "from", s.X, "to", s.X2)
-	}
-	fmt.Println("idle", plot.Over(compare.Idle, h).Series[0].Y)
-	// Output:
-	// clients from the bottom up: [2 1 0]
-	// download from [0 0] to [1 2]
-	// training from [1 2] to [5 6]
-	// upload from [5 6] to [8 10]
-	// no result from [0] to [4]
-	// idle [0.08333333333333333]
-}
-
 // Four clients on a line, in two pairs. The tree is cut between the heights of its merges inside and across clusters.
 func ExampleDendrogram() {
 	points := cluster.FromVectors(mat.NewDense(4, 1, []float64{0, 10, 1, 12}))
@@ -203,33 +109,4 @@ func ExampleDendrogram() {
 	fmt.Println("leaves", f.X.Names, "cut at", f.Targets)
 	// Output:
 	// leaves [0 2 1 3] cut at [5.5]
-}
-
-func ExampleSimilarities() {
-	points := cluster.FromVectors(mat.NewDense(3, 2, []float64{1, 0, 0, 2, 4, 3}))
-	f := plot.Similarities(points, []int{0, 1, 0})
-	fmt.Printf("%s of columns: %q\n", f.X.Title, f.X.Names)
-	fmt.Printf("%s of rows, from the bottom: %q\n", f.Y.Title, f.Y.Names)
-	fmt.Printf("%s: %q\n", f.Series[0].Of, f.Series[0].Tip[:3])
-	// Output:
-	// cluster of columns: ["0" "" "1"]
-	// client of rows, from the bottom: ["1" "2" "0"]
-	// cosine: ["0 and 0: 1" "0 and 2: 0.8" "0 and 1: 0"]
-}
-
-func ExamplePCA() {
-	points := cluster.FromVectors(mat.NewDense(4, 2, []float64{0, 0, 0, 1, 8, 0, 8, 1}))
-	row := plot.PCA(points, []int{0, 0, 1, 1}, 0, 0, 0, 1)
-	for _, f := range row {
-		for _, s := range f.Series {
-			fmt.Println(s.Name, "clients", s.Tip)
-		}
-	}
-	fmt.Println(row[0].X.Title)
-	// Output:
-	// cluster 0 clients [0 1]
-	// cluster 1 clients [2 3]
-	// group 0 clients [0 1 2]
-	// group 1 clients [3]
-	// first component (98.5 % of the variance)
 }

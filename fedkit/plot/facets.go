@@ -40,17 +40,3 @@ func Facets(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) char
 	}
 	return row
 }
-
-// ends returns the least and the greatest finite value.
-func ends(v []float64) (of []float64) {
-	for _, x := range v {
-		switch {
-		case !finite(x):
-		case of == nil:
-			of = []float64{x, x}
-		default:
-			of[0], of[1] = min(of[0], x), max(of[1], x)
-		}
-	}
-	return of
-}

@@ -3,8 +3,10 @@ package plot
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
+	"strconv"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -52,7 +54,13 @@ func (s Schedule) Gantt(h *fedkit.History) *chart.Figure {
 		if first > 0 {
 			before = float64(h.Rounds[first-1].Clock)
 		}
-		most := sort.Search(len(rounds)-1, func(n int) bool { return s.shift(all, before, rounds[:n+2]).bars() > maxParts })
+		most := sort.Search(len(rounds)-1, func(n int) bool {
+			bars := 0
+			for _, p := range s.shift(all, before, rounds[:n+2]).work {
+				bars += len(p.at) - 1
+			}
+			return bars > maxParts
+		})
 		shown := rounds[:most+1]
 		w := s.shift(all, before, shown)
 		if len(w.work) == 0 {
@@ -120,35 +128,20 @@ func (s Schedule) shift(all []piece, before float64, rounds []fedkit.Record) (w 
 			w.work = append(w.work, p)
 		}
 	}
-	busiest := busiest(w.work)
-	w.busy, w.clients = len(busiest), busiest[:min(len(busiest), maxWorkers)]
-	slices.Sort(w.clients)
+	busy := map[int]float64{}
+	for _, p := range w.work {
+		busy[p.client] += p.end() - p.begin()
+	}
+	w.busy = len(busy)
 	if s.Clients != nil {
 		w.clients = s.Clients[:min(len(s.Clients), maxClients)]
+	} else { // those who work for the longest
+		longest := slices.SortedFunc(maps.Keys(busy), func(a, b int) int { return cmp.Or(cmp.Compare(busy[b], busy[a]), a-b) })
+		w.clients = longest[:min(len(longest), maxWorkers)]
+		slices.Sort(w.clients)
 	}
 	w.work = slices.DeleteFunc(w.work, func(p piece) bool { return !slices.Contains(w.clients, p.client) })
 	return w
-}
-
-// busiest returns the clients that have work, those who work for the longest first.
-func busiest(work []piece) (clients []int) {
-	busy := map[int]float64{}
-	for _, p := range work {
-		if _, known := busy[p.client]; !known {
-			clients = append(clients, p.client)
-		}
-		busy[p.client] += p.end() - p.begin()
-	}
-	slices.SortFunc(clients, func(a, b int) int { return cmp.Or(cmp.Compare(busy[b], busy[a]), a-b) })
-	return clients
-}
-
-// bars returns how many bars the work has.
-func (w shift) bars() (n int) {
-	for _, p := range w.work {
-		n += len(p.at) - 1
-	}
-	return n
 }
 
 // draw draws the work, and the ends of rounds.
@@ -158,9 +151,7 @@ func (w shift) draw(f *chart.Figure, rounds []fedkit.Record) {
 	if w.from > 0 {
 		f.X.Title = fmt.Sprintf("simulated time since the end of round %d (%s)", rounds[0].Round-1, unit)
 	}
-	for _, c := range slices.Backward(w.clients) {
-		f.Y.Names = append(f.Y.Names, fmt.Sprint(c))
-	}
+	f.Y.Names = each(backward(w.clients), strconv.Itoa)
 	x := func(t float64) float64 { return (min(max(t, w.from), w.to) - w.from) / by }
 	series := []chart.Series{ // piece.draw knows their order
 		{Name: "download", Mark: chart.Cells, Shade: 0.15}, {Name: "training", Mark: chart.Cells, Shade: 0.7}, {Name: "upload", Mark: chart.Cells, Shade: 0.4},
@@ -180,5 +171,57 @@ func (w shift) draw(f *chart.Figure, rounds []fedkit.Record) {
 			ends.Cell(at, at, -0.5, float64(len(w.clients))-0.5, fmt.Sprintf("%d ends at %s", r.Round, table.Seconds(float64(r.Clock))))
 		}
 		f.Series = append(f.Series, ends)
+	}
+}
+
+// piece is a piece of work: when it began, and when each part of it ended, in s of the clock: download, training and upload, or
+// one part if there is no result.
+type piece struct {
+	client, round int
+	at            []float64
+	lost          bool // the client dropped out in the end
+}
+
+func (p *piece) begin() float64 { return p.at[0] }
+func (p *piece) end() float64   { return p.at[len(p.at)-1] }
+
+// pieces returns all work of a history.
+func pieces(h *fedkit.History) (all []piece) {
+	add := func(client, round int, lost bool, times ...fedkit.Float) {
+		at := each(times, func(t fedkit.Float) float64 { return float64(t) })
+		if slices.IsSorted(at) && finite(at[0]) && finite(at[len(at)-1]) {
+			all = append(all, piece{client, round, at, lost})
+		}
+	}
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		for _, s := range r.Results {
+			if s.Skipped {
+				add(s.Client, r.Round, false, s.Begin, s.Arrived)
+			} else {
+				add(s.Client, r.Round, false, s.Begin, s.Received, s.Finished, s.Arrived)
+			}
+		}
+		for _, m := range r.Absences { // the server ends what is late
+			add(m.Client, r.Round, m.DroppedOut && m.End <= r.Clock, m.Begin, max(m.Begin, min(m.End, r.Clock)))
+		}
+	}
+	return all
+}
+
+// draw adds the piece to the series of its parts, of what has no result, and of those who dropped out. X places a time.
+func (p *piece) draw(s []chart.Series, row float64, x func(t float64) float64) {
+	for i, end := range p.at[1:] {
+		part := &s[i]
+		if len(p.at) == 2 {
+			part = &s[3]
+		}
+		if left, right := x(p.at[i]), x(end); left < right {
+			part.Cell(left, right, row-0.4, row+0.4, fmt.Sprintf("%d: %s", p.round, table.Seconds(end-p.at[i])))
+		}
+	}
+	if p.lost {
+		dot := &s[4]
+		dot.X, dot.Y, dot.Tip = append(dot.X, x(p.end())), append(dot.Y, row), append(dot.Tip, fmt.Sprint(p.round))
 	}
 }

@@ -1,12 +1,16 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
+	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
 )
+
+var errNil = errors.New("the history is nil: did its run fail?")
 
 // checkGroups refuses labels or true groups that do not go with n clients. Either may be empty: then it is not known.
 func checkGroups(n int, labels, truth []int) error {
@@ -25,6 +29,16 @@ func of(labels []int, client int) int {
 		return -1
 	}
 	return labels[client]
+}
+
+// sorted returns the clients 0 to n−1 in the order of a key, and else in theirs.
+func sorted(n int, key func(client int) int) []int {
+	clients := make([]int, n)
+	for i := range clients {
+		clients[i] = i
+	}
+	slices.SortStableFunc(clients, func(i, j int) int { return key(i) - key(j) })
+	return clients
 }
 
 // distinct returns the labels that are there, sorted, without the negative ones.
@@ -61,4 +75,46 @@ func nameLike(f *chart.Figure, labels, truth []int) {
 			f.Series[s].Of = clusterName(clusters[c])
 		}
 	}
+}
+
+// holds reports a federation in which there is nothing to draw, or a row that its data set does not have.
+func holds(fed *fedkit.Federation) error {
+	switch {
+	case fed == nil:
+		return errors.New("the federation is nil")
+	case fed.Data == nil:
+		return errors.New("the federation has no Data")
+	case len(fed.Clients) == 0:
+		return errors.New("the federation has no Clients")
+	}
+	for i, c := range fed.Clients {
+		for _, row := range c.Train {
+			if n := fed.Data.Train.Len(); row < 0 || row >= n {
+				return fmt.Errorf("client %d holds training row %d: the data set has %d", i, row, n)
+			}
+		}
+	}
+	return nil
+}
+
+// dealt puts the data set and the rule of the partition before a note.
+func dealt(fed *fedkit.Federation, note string) string {
+	if fed.Rule != "" {
+		note = fed.Rule + "; " + note
+	}
+	if fed.Data.Name != "" {
+		note = fed.Data.Name + ": " + note
+	}
+	return note
+}
+
+// trueGroup returns the figure's series of a true group of clients, a new one if there is none yet.
+func trueGroup(f *chart.Figure, g int, m chart.Mark) *chart.Series {
+	name := groupName(g)
+	k := slices.IndexFunc(f.Series, func(s chart.Series) bool { return s.Name == name })
+	if k < 0 {
+		k = len(f.Series)
+		f.Series = append(f.Series, chart.Series{Name: name, Mark: m})
+	}
+	return &f.Series[k]
 }

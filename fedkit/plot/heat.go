@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,13 +65,14 @@ func Heat(h *fedkit.History, of Of, beside ...*fedkit.History) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		var covers []float64
+		var covers []float64 // the least and the greatest value
 		for _, other := range beside {
 			theirs, err := measured(other, of)
 			if err != nil {
 				return err
 			}
-			covers = ends(append(covers, each(theirs, func(c cell) float64 { return c.value })...))
+			covers = append(covers, each(theirs, func(c cell) float64 { return c.value })...)
+			covers = []float64{slices.Min(covers), slices.Max(covers)}
 		}
 		cells, block := rounds, 1
 		for len(cells) > maxCells {
@@ -82,7 +82,14 @@ func Heat(h *fedkit.History, of Of, beside ...*fedkit.History) *chart.Figure {
 		f.Name, f.Point = "heat-"+of.String(), of.String()
 		f.Title = fmt.Sprintf("%s of each client: %s", recorded[of].name, h.Name)
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
-		f.Series = shaded(cells, of, covers)
+		s := chart.Series{Name: "took part", Mark: chart.Cells, Of: of.String(), Covers: covers}
+		for _, c := range cells {
+			s.Cell(float64(c.from)-0.5, float64(c.to)+0.5, float64(c.client)-0.46, float64(c.client)+0.46, c.tip(of))
+		}
+		if of != Participation {
+			s.Values = each(cells, func(c cell) float64 { return c.value })
+		}
+		f.Series = []chart.Series{s}
 		clients := cells[len(cells)-1].client + 1
 		f.Height = min(640, max(200, 14*clients))
 		if block > 1 {
@@ -108,7 +115,7 @@ func measured(h *fedkit.History, of Of) ([]cell, error) {
 	case of < 0 || int(of) >= len(recorded):
 		return nil, fmt.Errorf("of = %d: must be plot.Participation, plot.Drift, plot.Mu, plot.TrainLoss, plot.Similarity or plot.Steps", int(of))
 	case h == nil:
-		return nil, errors.New("the history is nil: did its run fail?")
+		return nil, errNil
 	}
 	var cells []cell
 	for _, r := range h.Rounds {
@@ -145,20 +152,6 @@ func blocks(cells []cell, size int) (joined []cell) {
 		joined = append(joined, cell{c.client, from, from + size - 1, c.value, 1})
 	}
 	return joined
-}
-
-// shaded makes a series of the cells.
-func shaded(cells []cell, of Of, covers []float64) []chart.Series {
-	s := chart.Series{Name: "took part", Mark: chart.Cells, Of: of.String(), Covers: covers}
-	var values []float64
-	for _, c := range cells {
-		s.Cell(float64(c.from)-0.5, float64(c.to)+0.5, float64(c.client)-0.46, float64(c.client)+0.46, c.tip(of))
-		values = append(values, c.value)
-	}
-	if of != Participation {
-		s.Values = values
-	}
-	return []chart.Series{s}
 }
 
 // tip writes the value of a cell.

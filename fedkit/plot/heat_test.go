@@ -36,21 +36,17 @@ func TestHeat(t *testing.T) {
 	for of, first := range map[Of]float64{Participation: nan, Drift: 0.1, Mu: 0.001, TrainLoss: 2, Steps: 5} {
 		f := Heat(h, of)
 		expect.OK(t, f.Err())
-		if v := f.Series[0].Values; len(f.Series) != 1 || (of == Participation) != (v == nil) || v != nil && (len(v) != 8 || !near(v[:1], []float64{first})) {
-			t.Errorf("%v: values %v, want 8 from %g", of, v, first)
-		}
+		v := f.Series[0].Values
+		expect.That(t, len(f.Series) == 1 && (of == Participation) == (v == nil) && (v == nil || (len(v) == 8 && near(v[:1], []float64{first}))),
+			"%v: values %v, want 8 from %g", of, v, first)
 		cells := map[string]bool{}
 		for _, s := range f.Series {
 			for i := range s.X {
-				if s.X2[i]-s.X[i] != 1 {
-					t.Errorf("%v: a cell from %v to %v", of, s.X[i], s.X2[i])
-				}
+				expect.That(t, s.X2[i]-s.X[i] == 1, "%v: a cell from %v to %v", of, s.X[i], s.X2[i])
 				cells[fmt.Sprintf("%.0f %.0f", s.X[i]+0.5, s.Y[i]+0.46)] = true
 			}
 		}
-		if len(cells) != 8 || !cells["1 0"] || !cells["2 4"] || !cells["4 2"] {
-			t.Errorf("%v: the cells (round, client) are %v", of, cells)
-		}
+		expect.That(t, len(cells) == 8 && cells["1 0"] && cells["2 4"] && cells["4 2"], "%v: the cells (round, client) are %v", of, cells)
 		charttest.Golden(t, "heat-"+map[Of]string{Participation: "participation", Drift: "drift", Mu: "mu", TrainLoss: "loss", Steps: "steps"}[of], f)
 	}
 }
@@ -64,9 +60,7 @@ func TestHeatOfSome(t *testing.T) {
 		for _, s := range f.Series {
 			cells += len(s.X)
 		}
-		if f.Err() != nil || cells != want {
-			t.Errorf("%v: %d cells, want %d; %v", of, cells, want, f.Err())
-		}
+		expect.That(t, f.Err() == nil && cells == want, "%v: %d cells, want %d; %v", of, cells, want, f.Err())
 	}
 }
 
@@ -74,9 +68,8 @@ func TestHeatOfSome(t *testing.T) {
 // in round 3 with 5.
 func TestBlocks(t *testing.T) {
 	got := blocks([]cell{{0, 1, 1, 1, 1}, {0, 2, 2, 3, 1}, {1, 3, 3, 5, 1}}, 2)
-	if want := []cell{{0, 1, 2, 2, 2}, {1, 3, 4, 5, 1}}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	want := []cell{{0, 1, 2, 2, 2}, {1, 3, 4, 5, 1}}
+	expect.That(t, slices.Equal(got, want), "%v, want %v", got, want)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var selected [][]int
 	for range 300 {
@@ -84,64 +77,30 @@ func TestBlocks(t *testing.T) {
 	}
 	f := Heat(attended("long", 120, selected...), Drift)
 	expect.OK(t, f.Err())
-	if !strings.Contains(f.Note, "mean over") || !strings.Contains(f.Note, "the first 100 of 120 clients") {
-		t.Errorf("note %q", f.Note)
-	}
+	expect.That(t, strings.Contains(f.Note, "mean over") && strings.Contains(f.Note, "the first 100 of 120 clients"), "note %q", f.Note)
 	charttest.Spec(t, f)
 	given := 0
 	for _, p := range f.Series {
 		given += len(p.X)
 	}
-	if !f.Fits() || given > maxCells || given < 500 {
-		t.Errorf("%d cells; are all drawn: %v", given, f.Fits())
-	}
+	expect.That(t, f.Fits() && given <= maxCells && given >= 500, "%d cells; are all drawn: %v", given, f.Fits())
 }
 
 func TestParticipants(t *testing.T) {
 	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), seeded(1, attended("random", 4, []int{1, 3})))
 	expect.OK(t, f.Err())
 	a, b := f.Series[0], f.Series[1]
-	if len(f.Series) != 2 || !slices.Equal(f.Y.Names, []string{"random", "SmartFedProx"}) {
-		t.Fatalf("%d series, rows %q", len(f.Series), f.Y.Names)
-	}
-	if want := []string{"2 of 4 rounds", "1 of 4 rounds", "3 of 4 rounds", "0 of 4 rounds", "1 of 4 rounds", "1 of 4 rounds"}; !slices.Equal(a.Tip, want) {
-		t.Errorf("%q, want %q", a.Tip, want)
-	}
-	if want := []string{"0.5 of 1.5 rounds", "1.5 of 1.5 rounds", "0.5 of 1.5 rounds", "0.5 of 1.5 rounds"}; !slices.Equal(b.Tip, want) {
-		t.Errorf("the mean of two runs: %q, want %q", b.Tip, want)
-	}
+	expect.Must(t, len(f.Series) == 2 && slices.Equal(f.Y.Names, []string{"random", "SmartFedProx"}), "%d series, rows %q", len(f.Series), f.Y.Names)
+	want := []string{"2 of 4 rounds", "1 of 4 rounds", "3 of 4 rounds", "0 of 4 rounds", "1 of 4 rounds", "1 of 4 rounds"}
+	expect.That(t, slices.Equal(a.Tip, want), "%q, want %q", a.Tip, want)
+	want = []string{"0.5 of 1.5 rounds", "1.5 of 1.5 rounds", "0.5 of 1.5 rounds", "0.5 of 1.5 rounds"}
+	expect.That(t, slices.Equal(b.Tip, want), "the mean of two runs: %q, want %q", b.Tip, want)
 	height := func(s chart.Series, c int) float64 { return s.Y2[c] - s.Y[c] - 0.012 }
-	if !near([]float64{height(a, 2), height(a, 0), height(a, 3), height(b, 1)}, []float64{0.88, 0.88 * 2 / 3, 0, 0.44}) {
-		t.Errorf("bars of %v and %v", a.Y2, b.Y2)
-	}
+	expect.That(t, near([]float64{height(a, 2), height(a, 0), height(a, 3), height(b, 1)}, []float64{0.88, 0.88 * 2 / 3, 0, 0.44}),
+		"bars of %v and %v", a.Y2, b.Y2)
 	charttest.Golden(t, "participants", f)
 	if f := Participants(attended("many", 130, []int{0, 129})); f.Err() != nil || !strings.Contains(f.Note, "the first 100 of 130 clients") {
 		t.Error(f, f.Err())
-	}
-}
-
-func TestHeatImages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("drawing")
-	}
-	charttest.Spec(t, Heat(sample(), Drift))
-	charttest.Spec(t, Participants(sample()))
-}
-
-func TestHeatRefusals(t *testing.T) {
-	one := sample()
-	for says, f := range map[string]*chart.Figure{
-		"of = 7: must be plot.Participation, ":        Heat(one, 7),
-		"the history is nil":                          Heat(nil, Drift),
-		`no similarity (ClientResult.Similarity)`:     Heat(one, Similarity),
-		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
-		"no history given":                            Participants(),
-		"history 2 is nil":                            Participants(one, nil),
-		`"blank" has no client that took part in any`: Participants(one, &fedkit.History{Name: "blank"}),
-	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: ") {
-			t.Errorf("%v, want … %s", err, says)
-		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"syscall"
+	"testing"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -111,3 +113,6 @@ func near(a, b []float64) bool { return floats.EqualApprox(a, b, 1e-12) }
 func over(q compare.Quantity) func(h ...*fedkit.History) *chart.Figure {
 	return func(h ...*fedkit.History) *chart.Figure { return Over(q, h...) }
 }
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
@@ -28,31 +29,35 @@ func Labels(fed *fedkit.Federation) *chart.Figure {
 		f.X, f.Y = chart.Axis{Title: "client", Whole: true}, chart.Axis{Title: "label", Whole: true}
 		f.Width = min(900, max(360, 40*shown))
 		f.Height = min(620, max(200, max(18, min(28, f.Width/shown))*fed.Data.Classes))
+		draw := labelDots
 		if shown > maxBubbles {
-			f.Note = dealt(fed, labelCells(f, fed, counts[:shown]))
-			noteFirst(f, shown, len(fed.Clients), " clients")
-			return nil
+			draw = labelCells
 		}
-		f.Area = "training rows"
-		most := 0
-		for i := range shown {
-			s := trueGroup(f, fed.Clients[i].Group, chart.Dots)
-			for label, n := range counts[i] {
-				if n > 0 {
-					s.X, s.Y, s.Size = append(s.X, float64(i)), append(s.Y, float64(label)), append(s.Size, float64(n))
-					most = max(most, n)
-				}
-			}
-		}
-		f.Note = dealt(fed, fmt.Sprintf("area: number of rows, the largest is %d", most))
+		f.Note = dealt(fed, draw(f, fed, counts[:shown]))
 		noteFirst(f, shown, len(fed.Clients), " clients")
 		return nil
 	})
 }
 
+// labelDots adds a bubble for each client and label, and says how to read them.
+func labelDots(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string {
+	f.Area = "training rows"
+	most := 0
+	for i, of := range counts {
+		s := trueGroup(f, fed.Clients[i].Group, chart.Dots)
+		for label, n := range of {
+			if n > 0 {
+				s.X, s.Y, s.Size = append(s.X, float64(i)), append(s.Y, float64(label)), append(s.Size, float64(n))
+				most = max(most, n)
+			}
+		}
+	}
+	return fmt.Sprintf("area: number of rows, the largest is %d", most)
+}
+
 // labelCells adds a cell for each client and label, and a strip of the true groups if there are several. It says how to read them.
 func labelCells(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string {
-	s, groups := chart.Series{Of: "training rows", Mark: chart.Cells, Covers: []float64{0}}, map[int]bool{}
+	s := chart.Series{Of: "training rows", Mark: chart.Cells, Covers: []float64{0}}
 	f.Point = "training rows"
 	for i, of := range counts {
 		x := float64(i)
@@ -62,14 +67,13 @@ func labelCells(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string 
 				s.Values = append(s.Values, float64(n))
 			}
 		}
-		groups[fed.Clients[i].Group] = true
 	}
 	f.Series = []chart.Series{s}
-	top := float64(fed.Data.Classes)
-	if len(groups) < 2 {
+	clients, top := fed.Clients[:len(counts)], float64(fed.Data.Classes)
+	if !slices.ContainsFunc(clients, func(c partition.Client) bool { return c.Group != clients[0].Group }) {
 		return "shade: number of rows"
 	}
-	for i, c := range fed.Clients[:len(counts)] {
+	for i, c := range clients {
 		trueGroup(f, c.Group, chart.Cells).Cell(float64(i)-0.5, float64(i)+0.5, top-0.4, top-0.1, fmt.Sprint(len(c.Train)))
 	}
 	return "shade: number of rows; strip: true group"
@@ -109,4 +113,43 @@ func firstClients(counts [][]int, bubbles int) int {
 		}
 	}
 	return len(counts)
+}
+
+// Sizes returns the figure of how many training rows each client holds; Show draws it. There is one bar per client, the
+// largest first, in the color of its true group. Beyond 100 clients it is a histogram of the sizes instead. The note
+// says how many clients of one size there are in effect: partition.EffectiveClients.
+//
+// Errors: no federation, no data, no clients.
+func Sizes(fed *fedkit.Federation) *chart.Figure {
+	return chart.Make("plot: sizes", func(f *chart.Figure) error {
+		if err := holds(fed); err != nil {
+			return err
+		}
+		sizes := partition.Sizes(fed.Clients)
+		for _, c := range fed.Clients { // groups have the colors they have in Labels
+			trueGroup(f, c.Group, chart.Cells)
+		}
+		if len(sizes) > maxClients {
+			for i, c := range fed.Clients {
+				s := trueGroup(f, c.Group, chart.Cells)
+				s.X = append(s.X, float64(sizes[i]))
+			}
+			*f = *chart.Histogram("", "training rows", "clients", f.Series...)
+		} else {
+			sizeBars(f, fed, sizes)
+		}
+		f.Name, f.Title, f.Height = "sizes", "Training rows of each client", 220
+		f.Note = dealt(fed, fmt.Sprintf("%d to %d rows; in effect %.1f clients of one size",
+			slices.Min(sizes), slices.Max(sizes), partition.EffectiveClients(sizes)))
+		return nil
+	})
+}
+
+func sizeBars(f *chart.Figure, fed *fedkit.Federation, sizes []int) {
+	f.X, f.Y = chart.Axis{Title: "clients, the largest first", Whole: true}, chart.Axis{Title: "training rows", Whole: true}
+	f.Point, f.Width = "client", min(900, max(360, 22*len(sizes)))
+	for rank, i := range sorted(len(sizes), func(i int) int { return -sizes[i] }) {
+		s := trueGroup(f, fed.Clients[i].Group, chart.Cells)
+		s.Cell(float64(rank)+0.58, float64(rank)+1.42, 0, float64(sizes[i]), fmt.Sprintf("%d: %d rows", i, sizes[i]))
+	}
 }

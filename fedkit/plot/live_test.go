@@ -44,14 +44,12 @@ func TestLiveInNotebook(t *testing.T) {
 		}
 	}
 	last := c.Outputs[len(c.Outputs)-1]
-	if len(ids) != 2 || last.ID != ids[1] || last.Forms["application/vnd.vegalite.v5+json"] == nil {
-		t.Fatalf("%d outputs, the last %v: want one line, then one figure", len(ids), last)
-	}
+	expect.Must(t, len(ids) == 2 && last.ID == ids[1] && last.Forms["application/vnd.vegalite.v5+json"] != nil,
+		"%d outputs, the last %v: want one line, then one figure", len(ids), last)
 	c.Err = errors.New("pipe closed")
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), synthetic("FedAvg", 1, 50, 1, 10, 0.9), nil) })
-	if n := strings.Count(said, "pipe closed"); n != 1 || !strings.HasPrefix(said, chart.ErrorPrefix) {
-		t.Errorf("said %d times: %q", n, said)
-	}
+	n := strings.Count(said, "pipe closed")
+	expect.That(t, n == 1 && strings.HasPrefix(said, chart.ErrorPrefix), "said %d times: %q", n, said)
 }
 
 func TestLiveOutsideNotebook(t *testing.T) {
@@ -77,26 +75,23 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	}
 	runs := ended(t, append(hs, synthetic("FedProx", 9, 20, 1, 5, 0.9))...)
 	row := live("live", runs)
-	if len(row) != 2 || len(row[0].Series) != 5 || len(row[0].Series[0].X) != 20 || row[0].Series[1].Name != "FedProx" || !row[0].Series[4].Thin {
-		t.Fatalf("want two lines, and three thin ones: %+v", row)
-	}
+	expect.Must(t, len(row) == 2 && len(row[0].Series) == 5 && len(row[0].Series[0].X) == 20 && row[0].Series[1].Name == "FedProx" && row[0].Series[4].Thin,
+		"want two lines, and three thin ones: %+v", row)
 	// A fourth seed in progress: its own line, beside those of the finished ones.
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
 	on := ended(t, h)
 	on[0].Ended = false
 	row = live("live", append(runs, on...))
-	if s := row[0].Series; len(s) != 6 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
-		t.Errorf("%+v", s)
-	}
+	s := row[0].Series
+	expect.That(t, len(s) == 6 && s[2].Name == "FedAvg" && len(s[2].X) == 7 && len(s[0].X) == 20, "%+v", s)
 	charttest.Spec(t, row)
 }
 
 // Runs of one name that are not seeds of one configuration are distinguished.
 func TestLiveTellsRunsApart(t *testing.T) {
-	if s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
-		t.Errorf("%+v", s)
-	}
+	s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series
+	expect.That(t, len(s) == 2 && s[1].Name == "FedAvg, Local.LR 0.1" && s[0].Lo == nil, "%+v", s)
 }
 
 // The axis of rounds extends to the last round from the beginning, and to the last one present once the run is over.
@@ -107,14 +102,11 @@ func TestLiveAxisIsSteady(t *testing.T) {
 		runs := ended(t, h)
 		runs[0].Ended, runs[0].Planned = false, 50
 		for _, f := range live("live", runs) {
-			if !slices.Equal(f.X.Include, []float64{1, 50}) {
-				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
-			}
+			expect.That(t, slices.Equal(f.X.Include, []float64{1, 50}), "%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
 		}
 		runs[0].Ended = true
-		if c := live("live", runs)[0].X.Include; c != nil {
-			t.Errorf("a run that was stopped covers %v", c)
-		}
+		c := live("live", runs)[0].X.Include
+		expect.That(t, c == nil, "a run that was stopped covers %v", c)
 	}
 }
 
@@ -125,9 +117,9 @@ func TestLiveManyRuns(t *testing.T) {
 		hs = append(hs, historyOf(fmt.Sprint("method ", i), 0.5, 0.6))
 	}
 	row := live("live", ended(t, hs...))
-	if s := row[0].Series; len(s) != mostCurves || s[0].Name != "method 10" || !strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations") {
-		t.Errorf("%d curves, note %q", len(s), row[0].Note)
-	}
+	s := row[0].Series
+	expect.That(t, len(s) == mostCurves && s[0].Name == "method 10" && strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations"),
+		"%d curves, note %q", len(s), row[0].Note)
 }
 
 // Follow has the figure too, and the errors of progress.Follow.
@@ -148,5 +140,23 @@ func BenchmarkLive(b *testing.B) {
 	runs := ended(b, synthetic("FedAvg", 1, 500, 1, 100, 0.9))
 	for b.Loop() {
 		live("live", runs)
+	}
+}
+
+// From 1,000 histories of 1,000 rounds to the specification that a cell emits: at most 1 s. They are configurations, or 250 of four seeds,
+// or 200 of five.
+func BenchmarkManyCurves(b *testing.B) {
+	for _, seeds := range []int{1, 4, 5} {
+		var hs []*fedkit.History
+		for i := range 1000 {
+			hs = append(hs, synthetic(fmt.Sprint("method ", i/seeds), uint64(i%seeds), 1000, 1, 1, 0.5+0.0004*float64(i/seeds)))
+		}
+		b.Run(fmt.Sprint(seeds, " seeds"), func(b *testing.B) {
+			for b.Loop() {
+				if f := Accuracy(hs...); f.VegaLite() == nil {
+					b.Fatal(f.Err())
+				}
+			}
+		})
 	}
 }

@@ -120,9 +120,7 @@ func page(fed *fedkit.Federation, all []example, groups []int, n, levels int) (f
 			f.X.Names[x] = fmt.Sprint(x % fed.Data.Classes)
 		}
 	}
-	for _, g := range slices.Backward(groups) {
-		f.Y.Names = append(f.Y.Names, fmt.Sprintf("group %d", g))
-	}
+	f.Y.Names = each(backward(groups), groupName)
 	s := chart.Series{Name: "samples", Mark: chart.Images}
 	lo, hi := brightness(&fed.Data.Train, all)
 	for _, p := range all {

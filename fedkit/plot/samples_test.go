@@ -40,28 +40,20 @@ func TestSamples(t *testing.T) {
 	// Columns are the labels 0, 1, 2, 0. Column 1 of group 0 begins its search at client 0, column 3 at client 1; nobody
 	// of group 0 holds a 2, nor does group 5 hold a 1 or a second 0.
 	want := []string{"row 0, client 0, label 0", "row 1, client 0, label 1", "row 3, client 1, label 0", "row 5, client 2, label 0", "row 2, client 2, label 2"}
-	if !slices.Equal(s.Tip, want) || !near(s.X, []float64{0, 1, 3, 0, 2}) || !near(s.Y, []float64{1, 1, 1, 0, 0}) {
-		t.Errorf("%q at %v, %v", s.Tip, s.X, s.Y)
-	}
-	if !slices.Equal(f.X.Names, []string{"0", "1", "2", "0"}) || !slices.Equal(f.Y.Names, []string{"group 5", "group 0"}) {
-		t.Errorf("axes %q, %q", f.X.Names, f.Y.Names)
-	}
-	if !strings.HasPrefix(f.Note, "pixels: by hand; ") {
-		t.Errorf("note %q", f.Note)
-	}
+	expect.That(t, slices.Equal(s.Tip, want) && near(s.X, []float64{0, 1, 3, 0, 2}) && near(s.Y, []float64{1, 1, 1, 0, 0}), "%q at %v, %v", s.Tip, s.X, s.Y)
+	expect.That(t, slices.Equal(f.X.Names, []string{"0", "1", "2", "0"}) && slices.Equal(f.Y.Names, []string{"group 5", "group 0"}),
+		"axes %q, %q", f.X.Names, f.Y.Names)
+	expect.That(t, strings.HasPrefix(f.Note, "pixels: by hand; "), "note %q", f.Note)
 
 	// The image that the notebook gets is the row's: 6 … 11 sixteenths of white.
 	data := f.VegaLite()["layer"].([]any)[0].(map[string]any)["data"].(map[string]any)
 	url := data["values"].([]any)[0].(map[string]any)["u"].([]any)[1].(string)
 	file := expect.Value(base64.StdEncoding.DecodeString(strings.TrimPrefix(url, "data:image/png;base64,")))(t)
 	img, err := png.Decode(bytes.NewReader(file))
-	if err != nil || img.Bounds().Dx() != 3 || img.Bounds().Dy() != 2 {
-		t.Fatal(img, err)
-	}
+	expect.Must(t, err == nil && img.Bounds().Dx() == 3 && img.Bounds().Dy() == 2, "%v %v", img, err)
 	for i, v := range []uint8{96, 112, 128, 143, 159, 175} { // round(255·v/16)
-		if got := color.GrayModel.Convert(img.At(i%3, i/3)).(color.Gray).Y; got != v {
-			t.Errorf("element %d is %d, want %d", i, got, v)
-		}
+		got := color.GrayModel.Convert(img.At(i%3, i/3)).(color.Gray).Y
+		expect.That(t, got == v, "element %d is %d, want %d", i, got, v)
 	}
 }
 
@@ -77,9 +69,8 @@ func TestSamplesInColor(t *testing.T) {
 	f := Samples(fed, 2)
 	expect.OK(t, f.Err())
 	for x, want := range []color.RGBA{{255, 0, 0, 255}, {0, 51, 255, 255}} {
-		if got := f.Series[0].Images[0].At(x, 0); got != want {
-			t.Errorf("element %d is %v, want %v", x, got, want)
-		}
+		got := f.Series[0].Images[0].At(x, 0)
+		expect.That(t, got == want, "element %d is %v, want %v", x, got, want)
 	}
 	// Images that are not bytes go from their least value to their greatest; one of a single value is black.
 	fed.Data.Train = datasets.Split{Floats: []float32{-3, -1, 1, 5, 1, 1}, Labels: []int32{1}}
@@ -117,30 +108,51 @@ func TestSamplesStayLight(t *testing.T) {
 	expect.OK(t, f.Err())
 	charttest.Spec(t, f)
 	shown := len(f.X.Names)
-	if want := fmt.Sprintf("the first %d of 30; the first 10 of 12 groups", shown); shown >= 30 || !strings.HasSuffix(f.Note, want) {
-		t.Errorf("%d in a row: %q", shown, f.Note)
-	}
+	want := fmt.Sprintf("the first %d of 30; the first 10 of 12 groups", shown)
+	expect.That(t, shown < 30 && strings.HasSuffix(f.Note, want), "%d in a row: %q", shown, f.Note)
 }
 
 func TestSamplesThatCannotBeDrawn(t *testing.T) {
-	for want, change := range map[string]func(*fedkit.Federation) (*fedkit.Federation, int){
-		"the federation is nil":         func(*fedkit.Federation) (*fedkit.Federation, int) { return nil, 4 },
-		"the federation has no Clients": func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients = nil; return f, 4 },
-		"n = 0: must be in [1, 30]":     func(f *fedkit.Federation) (*fedkit.Federation, int) { return f, 0 },
-		"n = 31: must be in [1, 30]":    func(f *fedkit.Federation) (*fedkit.Federation, int) { return f, 31 },
-		"shape [6]: images are":         func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Data.Shape = []int{6}; return f, 4 },
-		"shape [3 1 2]: images are":     func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Data.Shape = []int{3, 1, 2}; return f, 4 },
-		"Bytes has 35 values": func(f *fedkit.Federation) (*fedkit.Federation, int) {
-			s := &f.Data.Train
-			s.Bytes = s.Bytes[:35]
-			return f, 4
-		},
-		"client 2 holds training row 6":  func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients[2].Train[0] = 6; return f, 4 },
-		"client 0 holds training row -1": func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients[0].Train[1] = -1; return f, 4 },
+	for want, change := range map[string]func(f *fedkit.Federation){
+		"the federation has no Clients":  func(f *fedkit.Federation) { f.Clients = nil },
+		"shape [6]: images are":          func(f *fedkit.Federation) { f.Data.Shape = []int{6} },
+		"shape [3 1 2]: images are":      func(f *fedkit.Federation) { f.Data.Shape = []int{3, 1, 2} },
+		"Bytes has 35 values":            func(f *fedkit.Federation) { f.Data.Train.Bytes = f.Data.Train.Bytes[:35] },
+		"client 2 holds training row 6":  func(f *fedkit.Federation) { f.Clients[2].Train[0] = 6 },
+		"client 0 holds training row -1": func(f *fedkit.Federation) { f.Clients[0].Train[1] = -1 },
 	} {
-		fed, n := change(tiny())
-		if err := Samples(fed, n).Err(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "plot: samples: ") {
-			t.Errorf("%v, want %q", err, want)
-		}
+		fed := tiny()
+		change(fed)
+		expect.Error(t, want)(Samples(fed, 4).Err())
 	}
+}
+
+func TestSizes(t *testing.T) {
+	fed := federation(3, 2, 1, 1)
+	for i, n := range []int{2, 7, 2} {
+		fed.Clients[i] = partition.Client{Group: i % 2, Train: make([]int, n)}
+	}
+	f := Sizes(fed)
+	expect.OK(t, f.Err())
+	// The largest is client 1, of group 1; the others follow in their order.
+	a, b := f.Series[0], f.Series[1]
+	expect.That(t, a.Name == "group 0" && near(a.Y2, []float64{2, 2}) && near(a.X, []float64{1.58, 2.58}) && a.Tip[0] == "0: 2 rows" && a.Tip[1] == "2: 2 rows",
+		"group 0: %+v", a)
+	expect.That(t, b.Name == "group 1" && near(b.Y2, []float64{7}) && near(b.X, []float64{0.58}) && b.Tip[0] == "1: 7 rows", "group 1: %+v", b)
+	// exp(−Σ q ln q) of the shares 2, 7, 2 of 11, by Python's math.
+	expect.That(t, strings.Contains(f.Note, "2 to 7 rows; in effect 2.5 clients"), "note %q", f.Note)
+}
+
+// Beyond 100 clients every one is in a bar of the histogram.
+func TestSizesOfManyClients(t *testing.T) {
+	f := Sizes(federation(130, 3, 2, 0.5))
+	expect.OK(t, f.Err())
+	for _, s := range f.Series {
+		n := 0.0
+		for _, y := range s.Y2 {
+			n += y
+		}
+		expect.That(t, n == 65, "%s: %g clients, want 65", s.Name, n)
+	}
+	expect.That(t, f.Y.Title == "clients" && f.Name == "sizes", "%s of %s", f.Name, f.Y.Title)
 }

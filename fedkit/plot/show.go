@@ -7,6 +7,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/display"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/notebook"
 )
@@ -73,7 +74,7 @@ func showFederation(fed *fedkit.Federation) {
 // say sends text by the channel of the figures in a notebook, so that it comes before the figure.
 func say(words string) {
 	words = text.Lines(words)
-	if !chart.InNotebook() {
+	if !display.InNotebook() {
 		fmt.Println(words)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -150,9 +151,7 @@ func least(cosines []float64) float64 {
 // nameAxes names the rows by client, and the columns by cluster, in the middle of each, or by client too.
 func nameAxes(f *chart.Figure, order, labels []int) {
 	f.X.Title, f.Y.Title = "client", "client"
-	for _, i := range order {
-		f.X.Names, f.Y.Names = append(f.X.Names, fmt.Sprint(i)), append([]string{fmt.Sprint(i)}, f.Y.Names...)
-	}
+	f.X.Names, f.Y.Names = each(order, strconv.Itoa), each(backward(order), strconv.Itoa)
 	if len(labels) == 0 {
 		return
 	}
@@ -187,12 +186,11 @@ func drawStrip(f *chart.Figure, order, truth []int) {
 	wide := max(1, n/20)
 	f.X.Names = append(f.X.Names, make([]string, 1+wide)...)
 	for _, g := range distinct(truth) {
-		trueGroup(f, g, chart.Cells)
-	}
-	for a, i := range order {
-		if g := of(truth, i); g >= 0 {
-			y := float64(n - 1 - a)
-			trueGroup(f, g, chart.Cells).Cell(float64(n), float64(n+wide), y-0.5, y+0.5, fmt.Sprint(i))
+		s := trueGroup(f, g, chart.Cells)
+		for a, i := range order {
+			if y := float64(n - 1 - a); of(truth, i) == g {
+				s.Cell(float64(n), float64(n+wide), y-0.5, y+0.5, fmt.Sprint(i))
+			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ package plot
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -30,9 +32,7 @@ func Staleness(h ...*fedkit.History) *chart.Figure {
 			if counts[i] = ages(g); len(counts[i]) == 0 {
 				return fmt.Errorf("history %q has no results of single clients: they were not kept, or not loaded", g.Name)
 			}
-			for age := range counts[i] {
-				most = max(most, age)
-			}
+			most = max(most, slices.Max(slices.Collect(maps.Keys(counts[i]))))
 		}
 		wide := 1 // 1, 2, 5, 10, …
 		for k := 0; most/wide >= maxAges; k++ {

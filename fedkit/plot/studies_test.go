@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/history"
 )
 
 // problem returns the runs of three methods with two seeds each; the first is the better the larger by is.
@@ -34,28 +36,21 @@ func TestAgainst(t *testing.T) {
 	f := Against(compare.Sent, compare.Accuracy, historyOf("A", nan, 0.5), seeded(1, historyOf("A", nan, 0.7)), historyOf("B", 0.1, nan, 0.3))
 	expect.OK(t, f.Err())
 	// A round sends 3,000 bytes.
-	if a, b := f.Series[0], f.Series[1]; !near(a.X, []float64{6}) || !near(a.Y, []float64{0.6}) || !near(b.X, []float64{3, 9}) || f.X.Title != "sent, both ways (kB)" {
-		t.Errorf("%+v, axis %q", f.Series, f.X.Title)
-	}
+	a, b := f.Series[0], f.Series[1]
+	expect.That(t, near(a.X, []float64{6}) && near(a.Y, []float64{0.6}) && near(b.X, []float64{3, 9}) && f.X.Title == "sent, both ways (kB)",
+		"%+v, axis %q", f.Series, f.X.Title)
 	charttest.Golden(t, "against", f)
 	slow := historyOf("A", 0.2, 0.3)
 	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
 	f = Against(compare.Time, compare.Accuracy, historyOf("A", 0.1, 0.2), slow)
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
-		t.Errorf("%v, note %q", s.X, f.Note)
-	}
+	s := f.Series[0]
+	expect.That(t, near(s.X, []float64{1.5, 2}) && strings.HasSuffix(f.Note, "; time: mean over runs"), "%v, note %q", s.X, f.Note)
 	f = Against(compare.Simulated, compare.Accuracy, timed(historyOf("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, historyOf("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
 	expect.OK(t, f.Err())
-	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-simulated" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
-		t.Errorf("%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
-	}
-	for says, f := range map[string]*chart.Figure{
-		"no history given": Against(compare.Time, compare.Accuracy), `quantity "rounds to 90 %" has no values by round`: Against(compare.RoundsTo(0.9), compare.Accuracy, slow),
-		`history "A" has no simulated clock`: Against(compare.Simulated, compare.Accuracy, slow),
-	} {
-		expect.Error(t, says)(f.Err())
-	}
+	s = f.Series[0]
+	expect.That(t, near(s.X, []float64{2.5, 5}) && f.X.Title == "simulated time (h)" && f.Name == "accuracy-against-simulated" && strings.HasSuffix(f.Note, "; simulated time: mean over runs"),
+		"%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
 }
 
 // Figures of several problems have the same ranges and colors, at most four in a line.
@@ -63,24 +58,13 @@ func TestMultiples(t *testing.T) {
 	row := Facets(Accuracy, panels(5)...)
 	expect.OK(t, row.Err())
 	for i := range row {
-		if x, y := domain(row, i, "x"), domain(row, i, "y"); !near(x, []float64{1, 2}) || !near(y, domain(row, 0, "y")) || y[1] < 0.69 {
-			t.Errorf("%q covers %v and %v", row[i].Title, x, y)
-		}
+		x, y := domain(row, i, "x"), domain(row, i, "y")
+		expect.That(t, near(x, []float64{1, 2}) && near(y, domain(row, 0, "y")) && y[1] >= 0.69, "%q covers %v and %v", row[i].Title, x, y)
 	}
-	if spec := row.VegaLite(); len(spec["concat"].([]any)) != 5 || spec["columns"] != 3.0 {
-		t.Errorf("%d columns", spec["columns"])
-	}
+	spec := row.VegaLite()
+	expect.That(t, len(spec["concat"].([]any)) == 5 && spec["columns"] == 3.0, "%d columns", spec["columns"])
 	charttest.Golden(t, "multiples", Facets(Accuracy, panels(2)...))
 	charttest.Spec(t, row)
-	for says, row := range map[string]chart.Row{
-		"plot: facets: no panel given":                 Facets(Accuracy),
-		"skewed: plot: accuracy: no history given":     Facets(Accuracy, Panel{Name: "skewed", Runs: nil}),
-		"b: plot: loss: history 1 is nil: did its run": Facets(over(compare.Loss), panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
-	} {
-		if err := row.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
-			t.Errorf("%v, want %q", err, says)
-		}
-	}
 }
 
 // domain returns the range of an axis of figure i.
@@ -98,36 +82,29 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(compare.Sent, compare.Accuracy, h...) }
 	row := Facets(bytes, Panel{Name: "small", Runs: []*fedkit.History{historyOf("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
 	expect.OK(t, row.Err())
-	if a, b := domain(row, 0, "x"), domain(row, 1, "x"); a[0] < 2 || a[1] < 6 || b[0] < 1 || b[1] > 1.01 {
-		t.Errorf("%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
-	}
+	a, b := domain(row, 0, "x"), domain(row, 1, "x")
+	expect.That(t, a[0] >= 2 && a[1] >= 6 && b[0] >= 1 && b[1] <= 1.01, "%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
 	row = Facets(over(compare.RoundTime), Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
-	if a, b := domain(row, 0, "y"), domain(row, 1, "y"); a[1] != 60 || b[1] != 100 {
-		t.Errorf("%s %v, %s %v", row[0].Y.Title, a, row[1].Y.Title, b)
-	}
+	a, b = domain(row, 0, "y"), domain(row, 1, "y")
+	expect.That(t, a[1] == 60 && b[1] == 100, "%s %v, %s %v", row[0].Y.Title, a, row[1].Y.Title, b)
 }
 
 // Good, Fair and Poor come in this order on 14 problems: their ranks are 1, 2 and 3, and CD is 2.3437·√(12/84) = 0.886.
 func TestRanks(t *testing.T) {
 	f := Ranks(compare.Accuracy, panels(14)...)
 	expect.OK(t, f.Err())
-	if s := f.Series[1]; !near(s.X, []float64{1, 2, 3}) || !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || !strings.Contains(f.Note, "critical difference, 0.886;") {
-		t.Errorf("%+v, rows %q, note %q", f.Series, f.Y.Names, f.Note)
-	}
-	if s := f.Series[0]; s.X2[0] > s.X[1] || s.X2[1] > s.X[2] {
-		t.Errorf("lines overlap: %+v", s)
-	}
+	s := f.Series[1]
+	expect.That(t, near(s.X, []float64{1, 2, 3}) && slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) && strings.Contains(f.Note, "critical difference, 0.886;"),
+		"%+v, rows %q, note %q", f.Series, f.Y.Names, f.Note)
+	s = f.Series[0]
+	expect.That(t, s.X2[0] <= s.X[1] && s.X2[1] <= s.X[2], "lines overlap: %+v", s)
 	few := Ranks(compare.Accuracy, panels(4)...) // CD is 1.66: Good and Poor differ
 	expect.OK(t, few.Err())
-	if s := few.Series[0]; s.X2[0] < s.X[1] || s.X2[1] < s.X[2] || s.X2[0] > s.X[2] {
-		t.Errorf("%+v", s)
-	}
+	s = few.Series[0]
+	expect.That(t, s.X2[0] >= s.X[1] && s.X2[1] >= s.X[2] && s.X2[0] <= s.X[2], "%+v", s)
 	charttest.Golden(t, "ranks", few)
 	if f := Ranks(compare.Accuracy, panels(1)...); !strings.HasPrefix(f.Note, "mean of 2 seeds; ") {
 		t.Errorf("note %q, %v", f.Note, f.Err())
-	}
-	if err := Ranks(compare.Loss).Err(); err == nil || err.Error() != "plot: ranks: no problem given" {
-		t.Errorf("%v", err)
 	}
 }
 
@@ -135,30 +112,20 @@ func TestRanks(t *testing.T) {
 func TestDots(t *testing.T) {
 	row := Dots(compare.Quantity{}, "Fair", panels(5)...)
 	expect.OK(t, row.Err())
-	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !f.X.Percent || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
-		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
-	}
+	f := row[0]
+	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) && f.X.Title == "accuracy" && f.X.Percent && near(f.Series[0].X, []float64{0.555}) && strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds"),
+		"rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
 	// Of 5 panels, 3 are in the first line. Their dots are at 0.6 + 0.04 + luck, and the intervals end at 0 and 1.
-	if f := row[2]; f.X.Title != "" || f.Y.Names[0] != "" || row[3].Y.Names[0] != "Poor" || !near(f.Series[2].X[:1], []float64{0.645}) || f.Series[2].Tip[0] != "Good: 64.5 ± 6.4 %" {
-		t.Errorf("%+v", f)
-	}
+	f = row[2]
+	expect.That(t, f.X.Title == "" && f.Y.Names[0] == "" && row[3].Y.Names[0] == "Poor" && near(f.Series[2].X[:1], []float64{0.645}) && f.Series[2].Tip[0] == "Good: 64.5 ± 6.4 %",
+		"%+v", f)
 	charttest.Golden(t, "dots", row[:2])
 	charttest.Spec(t, row)
 	noted := historyOf("A", 0.5)
 	noted.Rounds[0].Notes = map[string]fedkit.Float{"late": 3}
 	row = Dots(compare.Note("late"), "", Panel{Name: "x", Runs: []*fedkit.History{historyOf("A", 0.5)}}, Panel{Name: "y", Runs: []*fedkit.History{noted}})
-	if row.Err() != nil || len(row) != 1 || row[0].Title != "y" || row[0].Y.Names[0] != "A" || !strings.HasPrefix(row[0].Note, "left out, without a value: x") {
-		t.Errorf("%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
-	}
-	for says, row := range map[string]chart.Row{
-		"plot: dots: no run has a finite idle share":                   Dots(compare.Idle, "", panels(1)...),
-		`plot: dots: baseline "Best": must be one of Good, Fair, Poor`: Dots(compare.Accuracy, "Best", panels(1)...),
-		"plot: dots: compare: pivot: no panel given":                   Dots(compare.Accuracy, ""),
-	} {
-		if err := row.Err(); err == nil || err.Error() != says {
-			t.Errorf("%v, want %q", err, says)
-		}
-	}
+	expect.That(t, row.Err() == nil && len(row) == 1 && row[0].Title == "y" && row[0].Y.Names[0] == "A" && strings.HasPrefix(row[0].Note, "left out, without a value: x"),
+		"%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
 }
 
 // Each cell has its number, without the interval, which is in the tip; the best of a column has an asterisk.
@@ -173,13 +140,10 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	for tip, want := range map[string]string{"Good, α = 1: 60.5 ± 6.4 %": "60.5*", "Poor, α = 11: 38.5 ± 6.4 %": "38.5", "Good, β: –": "–", "Fair, β: 50.0 %": "50.0"} {
-		if text[tip] != want {
-			t.Errorf("%s: %q, want %q", tip, text[tip], want)
-		}
+		expect.That(t, text[tip] == want, "%s: %q, want %q", tip, text[tip], want)
 	}
-	if f.Title != "accuracy (%)" || !strings.Contains(f.Note, "; *: best mean") || !slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}) {
-		t.Errorf("%q, %q, %q", f.Title, f.Note, f.X.Names)
-	}
+	expect.That(t, f.Title == "accuracy (%)" && strings.Contains(f.Note, "; *: best mean") && slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}),
+		"%q, %q, %q", f.Title, f.Note, f.X.Names)
 	charttest.Golden(t, "grid", f)
 }
 
@@ -188,18 +152,46 @@ func TestForest(t *testing.T) {
 	f := Forest(compare.Quantity{}, "Fair", panels(6)...)
 	expect.OK(t, f.Err())
 	better, worse := f.Series[4], f.Series[5]
-	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
-		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
-	}
-	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
-		t.Errorf("%q, %q", better.Tip, f.Note)
-	}
+	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Good"}) && near(better.X, []float64{0.1}) && near(worse.X, []float64{-0.2}) && f.X.Title == "accuracy minus that of Fair",
+		"%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
+	expect.That(t, strings.HasPrefix(better.Tip[0], "Good: 10.0 (") && strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; "),
+		"%q, %q", better.Tip, f.Note)
 	charttest.Golden(t, "forest", f)
 	// The smaller loss is better.
 	if f := Forest(compare.Loss, "Fair", panels(2)...); f.Err() != nil || f.Y.Names[1] != "Good" || len(f.Series[4].X) != 1 || f.Series[4].X[0] > 0 || !strings.Contains(f.Note, "paired t test") {
 		t.Errorf("%v, %+v, %q", f.Err(), f.Series, f.Note)
 	}
-	if err := Forest(compare.Accuracy, "Best", panels(1)...).Err(); err == nil || !strings.Contains(err.Error(), `baseline = "Best": must be one of "Good", "Fair", "Poor"`) {
-		t.Errorf("%v", err)
+}
+
+// rated returns a run of a study with a step size.
+func rated(name, eta string, seed uint64, accuracy float64) *fedkit.History {
+	h := seeded(seed, historyOf(name, 0.1, accuracy))
+	h.Labels, h.Name = []history.Label{{Key: "name", Value: name}, {Key: "η", Value: eta}}, name+", η "+eta
+	return h
+}
+
+// A line for each method, without the label, in the order of its values, with dots for a few seeds; a run that diverged is left out
+// and counted.
+func TestBy(t *testing.T) {
+	runs := []*fedkit.History{rated("A", "0.1", 0, 0.5), rated("A", "0.1", 1, 0.7), rated("A", "0.01", 0, 0.4), rated("B", "1", 0, 0.9), rated("B", "0.1", 0, math.Inf(1))}
+	f := By("η", compare.Accuracy, runs...)
+	expect.OK(t, f.Err())
+	s := byName(f)
+	expect.That(t, len(f.Series) == 3 && near(f.Series[0].X, []float64{0.01, 0.1}) && near(f.Series[0].Y, []float64{0.4, 0.6}) && f.Series[0].Hi == nil && near(s["B"].X, []float64{1}) &&
+		near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) && f.Series[2].Thin && f.Series[2].Mark == chart.Dots, "%+v", f.Series)
+	expect.That(t, f.X.Log && f.X.Title == "η" && f.Title == "accuracy by η" && f.Y.Title == "accuracy of the global model" && strings.Contains(f.Note, "line: mean of 1 to 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)"),
+		"%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
+	charttest.Spec(t, f)
+}
+
+// A custom quantity is drawn as any other; bytes are those so far, in a unit that suits them.
+func TestOver(t *testing.T) {
+	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
+	f := Over(steps, historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1, 0.2)))
+	expect.OK(t, f.Err())
+	s := f.Series[0]
+	expect.That(t, near(s.X, []float64{2}) && near(s.Y, []float64{20}) && f.Title == "steps" && f.Y.Title == "steps", "%+v", f)
+	if f := Over(compare.Sent, historyOf("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
+		t.Errorf("%+v", f)
 	}
 }

@@ -44,17 +44,12 @@ func Make(what string, build func(*Table) error) *Table {
 	return t
 }
 
-// firstLines returns the first lines of a text, about this many bytes, and says how many are left out.
+// firstLines returns the first lines of a text, at most this many bytes, and says how many are left out.
 func firstLines(text string, bytes int) string {
-	lines := strings.SplitAfter(text, "\n")
-	n, size := 0, 0
-	for n < len(lines) && size+len(lines[n]) <= bytes {
-		size += len(lines[n])
-		n++
-	}
-	if n == len(lines) {
+	if len(text) <= bytes {
 		return text
 	}
+	size := strings.LastIndex(text[:bytes], "\n") + 1
 	return fmt.Sprintf("%s… and %d more lines, which the HTML form of this output has\n", text[:size], strings.Count(text[size:], "\n"))
 }
 
@@ -77,13 +72,12 @@ func (t *Table) Err() error {
 	switch {
 	case t == nil:
 		return errors.New("table: it is nil")
-	case t.err == nil && len(t.Lines) == 0:
-		return errors.New("table: it has no lines")
-	case t.err == nil && t.Data != nil && len(t.Data) != len(t.Lines):
-		return fmt.Errorf("table: it has %d lines, and data of %d: change both, or set Data to nil", len(t.Lines), len(t.Data))
-	}
-	if t.err != nil {
+	case t.err != nil:
 		return t.err
+	case len(t.Lines) == 0:
+		return errors.New("table: it has no lines")
+	case t.Data != nil && len(t.Data) != len(t.Lines):
+		return fmt.Errorf("table: it has %d lines, and data of %d: change both, or set Data to nil", len(t.Lines), len(t.Data))
 	}
 	for _, to := range t.Links {
 		if _, err := address(to); err != nil {
@@ -116,26 +110,23 @@ func (t *Table) String() string {
 	if err := t.Err(); err != nil {
 		return display.ErrorPrefix + text.Lines(err.Error()) + "\n"
 	}
-	lines, width := t.aligned(t.starred, func(missing string) string { return strings.Repeat(" ", utf8.RuneCountInString(missing)) }), make([]int, t.columns())
+	lines := t.aligned(t.starred, func(missing string) string { return fmt.Sprintf("%*s", runes(missing), "") })
+	width := make([]int, t.columns())
 	for _, line := range lines {
 		for i, c := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
+			width[i] = max(width[i], runes(c))
 		}
 	}
 	var b strings.Builder
 	for _, line := range lines {
-		text := ""
 		for i, c := range line {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
-			if i > 0 {
-				text += "  "
-			}
 			if t.left(i) {
-				c, pad = pad, c
+				line[i] = fmt.Sprintf("%-*s", width[i], c)
+			} else {
+				line[i] = fmt.Sprintf("%*s", width[i], c)
 			}
-			text += pad + c
 		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
+		b.WriteString(strings.TrimRight(strings.Join(line, "  "), " ") + "\n")
 	}
 	if t.Note != "" {
 		b.WriteString(text.Lines(t.Note) + "\n")
@@ -166,7 +157,6 @@ func (t *Table) aligned(cell func(line, column int, words string) string, blank 
 			lines[i] = append(lines[i], cell(i, k, words))
 		}
 	}
-	runes := utf8.RuneCountInString
 	for k := range t.columns() {
 		rests, longest := map[int]string{}, "" // by line
 		for i := 1; i < len(lines) && !t.left(k); i++ {
@@ -188,6 +178,8 @@ func (t *Table) aligned(cell func(line, column int, words string) string, blank 
 	}
 	return lines
 }
+
+var runes = utf8.RuneCountInString
 
 var whole = regexp.MustCompile(`^([<>] )?[+−-]?\d+`)
 
@@ -242,7 +234,7 @@ func (t *Table) htmlCell(line, column int, c string) string {
 	if t.goesOn(line, column) {
 		return ""
 	}
-	cell, rows, style := "td", 1, []string(nil)
+	cell, span, rows, style := "td", "", 1, []string(nil)
 	if line == 0 {
 		cell = "th"
 	}
@@ -253,16 +245,14 @@ func (t *Table) htmlCell(line, column int, c string) string {
 	for t.goesOn(line+rows, column) {
 		rows++
 	}
-	begin := "<" + cell
 	if t.left(column) {
 		style = append(style, "text-align:left")
 	}
 	if rows > 1 {
-		begin += fmt.Sprintf(` rowspan="%d"`, rows)
-		style = append(style, "vertical-align:top")
+		span, style = fmt.Sprintf(` rowspan="%d"`, rows), append(style, "vertical-align:top")
 	}
 	if style != nil {
-		begin += ` style="` + strings.Join(style, ";") + `"`
+		span += ` style="` + strings.Join(style, ";") + `"`
 	}
 	words = html.EscapeString(words)
 	if t.Bold[At{line, column}] {
@@ -271,7 +261,7 @@ func (t *Table) htmlCell(line, column int, c string) string {
 	if to := t.link(line, column); to != "" {
 		words = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(to), words)
 	}
-	return begin + ">" + words + "</" + cell + ">"
+	return fmt.Sprintf("<%s%s>%s</%s>", cell, span, words, cell)
 }
 
 // goesOn reports whether the cell above spans a cell.

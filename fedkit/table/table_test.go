@@ -1,8 +1,12 @@
 package table
 
 import (
+	"encoding/csv"
 	"errors"
+	"math"
 	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -18,20 +22,16 @@ func TestTable(t *testing.T) {
 		"<FedAvg>  60.0 ± 1.4 %\n" +
 		"B\n" +
 		"on test rows\n"
-	if got := table.String(); got != want {
-		t.Errorf("got:\n%s", got)
-	}
-	if s := table.HTML(); strings.Contains(s, "<FedAvg>") || !strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`) {
-		t.Errorf("got:\n%s", s)
-	}
-	if got := charttest.Capture(t, &os.Stdout, table.Show); got != want {
-		t.Errorf("printed:\n%s", got)
-	}
+	got := table.String()
+	expect.That(t, got == want, "got:\n%s", got)
+	s := table.HTML()
+	expect.That(t, !strings.Contains(s, "<FedAvg>") && strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`), "got:\n%s", s)
+	got = charttest.Capture(t, &os.Stdout, table.Show)
+	expect.That(t, got == want, "printed:\n%s", got)
 	c := charttest.InCell(t)
 	table.Show()
-	if f := c.Outputs[0].Forms; len(c.Outputs) != 1 || f["text/html"] != table.HTML() || f["text/plain"] != want || c.Syncs != 1 {
-		t.Errorf("%+v", c.Outputs)
-	}
+	f := c.Outputs[0].Forms
+	expect.That(t, len(c.Outputs) == 1 && f["text/html"] == table.HTML() && f["text/plain"] == want && c.Syncs == 1, "%+v", c.Outputs)
 }
 
 // Neither numbers nor their units wrap, only what follows ±. Sentences may wrap.
@@ -40,13 +40,9 @@ func TestNumbersStayWhole(t *testing.T) {
 		Lines: [][]string{{"", "to 90 % of all", "why"}, {"a b", "3 min 22 s ± 25.4 s", "it has 5 % of the rows"}}}
 	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
 	for _, want := range []string{">a b<", ">to 90~% of all<", ">3~min~22~s ±~25.4~s<", ">it has 5~% of the rows<", ">±~1.4~%<"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s has no %s", got, want)
-		}
+		expect.That(t, strings.Contains(got, want), "%s has no %s", got, want)
 	}
-	if strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0") {
-		t.Error("a no-break space in text")
-	}
+	expect.That(t, !strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0"), "a no-break space in text")
 }
 
 // Names from files neither control a terminal nor break lines, and no spreadsheet computes them. Numbers stay numbers.
@@ -56,16 +52,13 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 		`=1+1\u001b[2J\nFedAvg      -0.5` + "\n" +
 		"-a                         -1\n" +
 		`\u009b31m` + "\n"
-	if got := table.String(); got != want {
-		t.Errorf("got:\n%q, want\n%q", got, want)
-	}
-	if got := table.CSV(); got != ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n" {
-		t.Errorf("got:\n%q", got)
-	}
+	got := table.String()
+	expect.That(t, got == want, "got:\n%q, want\n%q", got, want)
+	got = table.CSV()
+	expect.That(t, got == ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n", "got:\n%q", got)
 	table.Data = [][]any{{"", "accuracy"}, {"@", -0.5}, {"-1", -1}}
-	if got := table.CSV(); got != ",accuracy\n'@,-0.5\n-1,-1\n" {
-		t.Errorf("got:\n%q", got)
-	}
+	got = table.CSV()
+	expect.That(t, got == ",accuracy\n'@,-0.5\n-1,-1\n", "got:\n%q", got)
 }
 
 func TestTablesThatCannotBeShown(t *testing.T) {
@@ -99,13 +92,10 @@ func TestMarkedCells(t *testing.T) {
 </table>
 <small></small>`,
 	} {
-		if got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 	}
-	if tex := table.LaTeX(); !strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`) {
-		t.Error(tex)
-	}
+	tex := table.LaTeX()
+	expect.That(t, strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`), "%v", tex)
 }
 
 // Numbers line up at the decimal point, whatever follows them; other columns are as they were.
@@ -117,21 +107,18 @@ func TestNumbersLineUp(t *testing.T) {
 		"B   −3.2                 y\n" +
 		"C    –\n" +
 		"D  < 0.001\n"
-	if got := table.String(); got != want {
-		t.Errorf("got:\n%s", got)
-	}
-	if got := table.CSV(); got != ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n" {
-		t.Errorf("got:\n%s", got)
-	}
+	got := table.String()
+	expect.That(t, got == want, "got:\n%s", got)
+	got = table.CSV()
+	expect.That(t, got == ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n", "got:\n%s", got)
 }
 
 // Links of a table do not run code.
 func TestLinksThatAreRefused(t *testing.T) {
 	for _, to := range []string{"javascript:alert(1)", " javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "%zz"} {
 		table := &Table{Lines: [][]string{{"a"}}, Links: map[At]string{{0, 0}: to}}
-		if err := table.Err(); err == nil || !strings.Contains(err.Error(), "must be a #place") {
-			t.Errorf("%q: %v", to, err)
-		}
+		err := table.Err()
+		expect.That(t, err != nil && strings.Contains(err.Error(), "must be a #place"), "%q: %v", to, err)
 	}
 }
 
@@ -143,9 +130,8 @@ func TestLongTablesAreShortAsText(t *testing.T) {
 		"aaa\nbbb\nccc\n": "aaa\nbbb\n… and 1 more lines, which the HTML form of this output has\n",
 		"aaaaaaaaaa\nb\n": "… and 2 more lines, which the HTML form of this output has\n",
 	} {
-		if got := firstLines(text, 8); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		got := firstLines(text, 8)
+		expect.That(t, got == want, "%q: %q, want %q", text, got, want)
 	}
 }
 
@@ -155,8 +141,131 @@ func TestMake(t *testing.T) {
 		"plot: table: no history given": func(*Table) error { return errors.New("no history given") },
 		"plot: table: could not be drawn: index out of range": func(*Table) error { panic("index out of range") },
 	} {
-		if err := Make("plot: table", build).Err(); (err == nil) != (want == "") || err != nil && err.Error() != want {
-			t.Errorf("%v, want %q", err, want)
+		err := Make("plot: table", build).Err()
+		expect.That(t, (err == nil) == (want == "") && (err == nil || err.Error() == want), "%v, want %q", err, want)
+	}
+}
+
+// results is a table with everything that some form would interpret.
+func results() *Table {
+	return &Table{
+		Lines: [][]string{{"", "accuracy", "why"}, {"FedProx, μ 0.1", "60.0 ± 1.4 %", "a_b|c & <d> [e] $5 #1 {f} ~ ^ \\"}, {"x, \"y\"", "–"}},
+		Note:  "‖w‖₂ ≤ 10⁻³ × 5 %",
+		Left:  []int{2},
+	}
+}
+
+func TestForms(t *testing.T) {
+	table := results()
+	for got, want := range map[string]string{
+		table.CSV(): ",accuracy,why\n" +
+			`"FedProx, μ 0.1",60.0 ± 1.4 %,a_b|c & <d> [e] $5 #1 {f} ~ ^ \` + "\n" +
+			`"x, ""y""",–` + "\n",
+		table.Markdown(): "|  | accuracy | why |\n| :-- | --: | :-- |\n" +
+			`| FedProx, μ 0.1 | 60.0 ± 1.4 % | a\_b\|c & \<d\> \[e\] \$5 #1 {f} \~ ^ \\ |` + "\n" +
+			`| x, "y" | – |  |` + "\n\n‖w‖₂ ≤ 10⁻³ × 5 %\n",
+		table.LaTeX(): `\begin{tabular}{lrl}
+\toprule
+ & accuracy & why \\
+\midrule
+FedProx, $\mu$ 0.1 & 60.0 $\pm$ 1.4~\% & a\_b\textbar{}c \& \textless{}d\textgreater{} {[}e{]} \$5 \#1 \{f\} \textasciitilde{} \textasciicircum{} \textbackslash{} \\
+x, ''y'' & -- &  \\
+\bottomrule
+\end{tabular}
+\par\smallskip{\footnotesize $\|$w$\|$$_2$ $\leq$ 10$^-$$^3$ $\times$ 5~\%\par}
+`,
+	} {
+		expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Replacements of symbols are ASCII, which every TeX reads.
+func TestTeXWords(t *testing.T) {
+	words := latexSymbols()
+	for i := 0; i < len(words); i += 2 {
+		for _, r := range latex(words[i]) {
+			if r > 126 {
+				t.Errorf("%q becomes %q", words[i], latex(words[i]))
+			}
 		}
+	}
+}
+
+// Programs get all digits of the numbers, and empty cells for what is not a number.
+func TestNumbersAsCSV(t *testing.T) {
+	table := &Table{
+		Lines: [][]string{{"", "accuracy"}, {"A", "33.3 %"}, {"B", "–"}},
+		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", math.NaN(), math.NaN(), 0}},
+	}
+	got := expect.Value(csv.NewReader(strings.NewReader(table.CSV())).ReadAll())(t)
+	want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}
+	expect.That(t, reflect.DeepEqual(got, want), "%q", got)
+	table.Lines = table.Lines[:2]
+	expect.Error(t, "2 lines, and data of 3")(table.Err())
+}
+
+func TestSaveTable(t *testing.T) {
+	table, dir := results(), t.TempDir()
+	for ext, want := range map[string]string{".csv": table.CSV(), ".tex": table.LaTeX(), ".md": table.Markdown(), ".TXT": table.String(), ".html": table.HTML()} {
+		path := filepath.Join(dir, "new", "table"+ext)
+		expect.OK(t, table.Save(path))
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	if err := table.Save(filepath.Join(dir, "table.xlsx")); err == nil || !strings.Contains(err.Error(), ".csv, .tex, .md, .txt or .html, not \".xlsx\"") {
+		t.Errorf("%v", err)
+	}
+	if err := table.Save(filepath.Join(dir, "new", "table.csv", "x.csv")); err == nil || !strings.HasPrefix(err.Error(), "table: ") {
+		t.Errorf("a file where a folder should be: %v", err)
+	}
+	bad := &Table{err: errors.New("no runs")}
+	if err := bad.Save(filepath.Join(dir, "bad.csv")); err == nil || err.Error() != "no runs" || bad.CSV()+bad.LaTeX()+bad.Markdown() != "" {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "bad.csv")); err == nil {
+		t.Error("a file of a table that cannot be shown")
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4 PB", -1234567: "−1.23 MB"} {
+		if got := Bytes(v); got != want {
+			t.Errorf("%g bytes: %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min", 2*86400 - 31: "47 h 59 min", 4*86400 + 3*3600 - 60: "4 d 03 h", -0.25: "−0.25 s", -0.001: "0.00 s", -389: "−6 min 29 s"} {
+		if got := Seconds(v); got != want {
+			t.Errorf("%g s: %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{-0.0004: "0.0 %", -0.0006: "−0.1 %", -1e-9: "0.0 %", 0.1: "10.0 %"} {
+		if got := Percent(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// Readers see a true minus, no negative zero and powers of ten.
+func TestMinus(t *testing.T) {
+	for text, want := range map[string]string{"-0.5": "−0.5", "-0.0": "0.0", "-0.0 %": "0.0 %", "-0": "0", "-Inf": "−Inf", "NaN": "NaN", "5": "5",
+		"1e-06": "10⁻⁶", "-1e-06": "−10⁻⁶", "1.5e+20": "1.5×10²⁰", "-0e+00": "0×10⁰", "1.0e-09": "1.0×10⁻⁹", "-3 of a cohort": "−3 of a cohort"} {
+		got := Minus(text)
+		expect.That(t, got == want, "%q: %q, want %q", text, got, want)
+	}
+}
+
+func TestNoBreak(t *testing.T) {
+	for words, want := range map[string]string{
+		"rounds to 90 % of FedAvg":   "rounds to 90~% of FedAvg",
+		"60.0 ± 1.4 %":               "60.0~±~1.4~%",
+		"band: ± 1 standard":         "band: ±~1 standard",
+		"3 min 22 s ± 25.4 s, later": "3~min~22~s~±~25.4~s, later",
+		"5 seeds, 12 methods":        "5 seeds, 12 methods",
+		"1.2 MB of 3 hosts in 5 h":   "1.2~MB of 3 hosts in 5~h",
+		"a % b":                      "a % b",
+	} {
+		got := strings.ReplaceAll(NoBreak(words), "\u00a0", "~")
+		expect.That(t, got == want, "%q becomes %q, want %q", words, got, want)
 	}
 }
