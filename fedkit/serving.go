@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/claims"
+	"fedkit.example/fedkit/internal/exclusive"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/serving"
@@ -55,7 +55,7 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	if err := checkRun(u.fed, all, u.opts, nil); err != nil {
 		return nil, err
 	}
-	u.claims = claims.Of(all, u.callers, "")
+	u.claims = exclusive.Of(all, u.callers, "")
 	if err := u.claim(); err != nil {
 		return nil, err
 	}
