@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -46,22 +45,15 @@ func (r *Run) Timed() error {
 	return fmt.Errorf("history %q has no simulated clock: its clients have no devices (see Federation.WithDevices)", r.Name)
 }
 
-// ofClock is a quantity that only runs with a clock and a round have.
+// ofClock is a quantity that only runs with a clock have.
 func ofClock(q Quantity) Quantity {
-	q.lacks = (*Run).Timed
-	values, number := q.ByRound, q.Value
-	q.ByRound = func(r *Run, b Basis) []Value {
+	q = q.through(func(r *Run, b Basis) (*Run, Basis) {
 		if !r.Clocked() {
-			return nil
+			r = &Run{History: &history.History{}}
 		}
-		return values(r, b)
-	}
-	q.Summary = func(r *Run, b Basis) float64 {
-		if !r.Clocked() || r.History.Last() == nil {
-			return math.NaN()
-		}
-		return number(r, b)
-	}
+		return r, b
+	})
+	q.lacks = (*Run).Timed
 	return q
 }
 

@@ -90,28 +90,26 @@ func Metric(name string) Quantity {
 
 // Note is one of the strategy's own figures (Record.Notes), in the last round that has it.
 func Note(name string) Quantity {
-	return perRound(Quantity{Name: name, lacks: func(r *Run) error { return noSuch(r, "note", name, r.notes()) }}, func(r *history.Record) (float64, bool) {
-		v, ok := r.Notes[name]
-		return float64(v), ok
-	})
+	notes := func(r *history.Record) map[string]history.Float { return r.Notes }
+	return perRound(Quantity{Name: name, lacks: func(r *Run) error { return noSuch(r, "note", name, r.names(notes)) }},
+		func(r *history.Record) (float64, bool) {
+			v, ok := r.Notes[name]
+			return float64(v), ok
+		})
 }
 
 // Link is the bytes of all rounds so far on a kind of link, such as "client_to_edge": see fedkit.Round.Send.
 func Link(name string) Quantity {
-	return sofar(Quantity{Name: name, Unit: "B", LowerIsBetter: true, Range: notNegative, lacks: func(r *Run) error {
-		all := map[string]history.Float{}
-		for i := range r.History.Rounds {
-			maps.Copy(all, r.History.Rounds[i].Links)
-		}
-		return noSuch(r, "link", name, slices.Sorted(maps.Keys(all)))
-	}}, func(r *history.Record) float64 { return float64(r.Links[name]) })
+	links, q := func(r *history.Record) map[string]history.Float { return r.Links }, cost(name, "B")
+	q.lacks = func(r *Run) error { return noSuch(r, "link", name, r.names(links)) }
+	return sofar(q, func(r *history.Record) float64 { return float64(r.Links[name]) })
 }
 
-// notes returns the names of the notes of a run, sorted.
-func (r *Run) notes() []string {
+// names returns the names of numbers of a run's rounds, sorted.
+func (r *Run) names(of func(*history.Record) map[string]history.Float) []string {
 	all := map[string]history.Float{}
 	for i := range r.History.Rounds {
-		maps.Copy(all, r.History.Rounds[i].Notes)
+		maps.Copy(all, of(&r.History.Rounds[i]))
 	}
 	return slices.Sorted(maps.Keys(all))
 }
@@ -144,18 +142,13 @@ func Until(of Quantity, target float64, cost Quantity) Quantity {
 		if i < 0 {
 			return math.NaN()
 		}
-		costs := cost.ByRound(r, b)
-		at := slices.IndexFunc(costs, func(v Value) bool { return v.Round == values[i].Round })
-		if at < 0 { // it has no clock
-			return math.NaN()
+		for _, c := range cost.ByRound(r, b) {
+			if c.Round == values[i].Round {
+				return c.Of
+			}
 		}
-		return costs[at].Of
+		return math.NaN() // it has no clock
 	}}
-}
-
-// perRound is PerRound with a definition.
-func perRound(q Quantity, of func(*history.Record) (float64, bool)) Quantity {
-	return q.with(PerRound("", of))
 }
 
 // spread reads a number of a round in which clients were evaluated.

@@ -55,7 +55,7 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 		if len(problems) == 1 {
 			blocks = q.bySeed(gs, b)
 		} else {
-			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(q.finite(g.Runs, b), nil) }))
+			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(finites(q.values(g.Runs, b)), nil) }))
 		}
 	}
 	return rankBlocks(methods, blocks, q.LowerIsBetter)

@@ -139,6 +139,14 @@ func Evaluated(h ...*history.History) ([]*Run, error) {
 	return all, err
 }
 
+// compared returns the runs of histories, and what they are compared by.
+func compared(follow func(...*history.History) ([]*Run, error), h []*history.History) (all []*Run, b Basis, err error) {
+	if all, err = follow(h...); err == nil {
+		b, err = CommonBasis(all)
+	}
+	return all, b, err
+}
+
 // Basis is the kind of scores that runs are compared by.
 type Basis int
 

@@ -39,7 +39,7 @@ func (q Quantity) text(c *cell, s scale, signed bool) string {
 	}
 	write, unit := s.write, s.unit
 	if q.Format != nil {
-		write, unit = q.write, ""
+		write, unit = func(v float64) string { return table.Minus(q.Format(v)) }, ""
 	}
 	text := write(mean)
 	if signed && mean > 0 && !zero(text) {

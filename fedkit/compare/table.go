@@ -262,7 +262,7 @@ func and(names []string) string {
 // column returns the mean over each group's runs, with its interval.
 func (q Quantity) column(gs []*Group, b Basis) column {
 	c := column{name: q.Name, data: []string{"±"}, of: each(gs, func(g *Group) cell {
-		c := interval(q.finite(g.Runs, b))
+		c := interval(finites(q.values(g.Runs, b)))
 		if c.partial = c.n > 0 && c.n < len(g.Runs); c.partial {
 			c.count = fmt.Sprintf(" (%d/%d)", c.n, len(g.Runs))
 		}
@@ -306,7 +306,7 @@ func interval(v []float64) cell {
 // reached returns the mean over the runs that have the quantity, and their number.
 func (q Quantity) reached(gs []*Group, b Basis) column {
 	c := column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
-		v, mean := q.finite(g.Runs, b), math.NaN()
+		v, mean := finites(q.values(g.Runs, b)), math.NaN()
 		if len(v) > 0 {
 			mean, _ = stats.Interval(v)
 		}
