@@ -15,11 +15,7 @@ import (
 // partition and parts as far as both have them), in the order of the first. Pairs without two finite values are left out. The
 // result is nil if the runs cannot be compared.
 func Differences(q Quantity, of, base []*history.History) []float64 {
-	runs, err := Runs(append(slices.Clone(of), base...)...)
-	if err != nil {
-		return nil
-	}
-	b, err := CommonBasis(runs)
+	runs, b, err := compared(Runs, slices.Concat(of, base))
 	if err != nil {
 		return nil
 	}
@@ -146,22 +142,16 @@ func rounded(v float64) float64 { return math.Round(1e12*v) / 1e12 }
 func (q Quantity) settings(of, over string, panels []Panel, compare func(v, base float64) float64) []Setting {
 	return each(panels, func(p Panel) Setting {
 		s := Setting{Name: p.Name}
-		runs, err := Runs(p.Runs...)
-		if err != nil {
-			return s
-		}
-		b, err := CommonBasis(runs)
+		runs, b, err := compared(Runs, p.Runs)
 		if err != nil {
 			return s
 		}
 		gs := GroupRuns(runs)
-		i := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == of })
-		k := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == over })
-		if i >= 0 && over == "" {
-			s.Here = each(gs[i].Runs, func(r *Run) float64 { return q.Value(r, b) })
-		}
-		if i >= 0 && k >= 0 {
-			s.Here = q.overPairs(gs[i], gs[k], b, compare)
+		switch g, base := named(gs, of), named(gs, over); {
+		case g != nil && over == "":
+			s.Here = q.values(g.Runs, b)
+		case g != nil && base != nil:
+			s.Here = q.overPairs(g, base, b, compare)
 		}
 		return s
 	})

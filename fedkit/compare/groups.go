@@ -22,6 +22,22 @@ type Group struct {
 	numbered bool // because no words distinguish it
 }
 
+// names returns those of groups.
+func names(gs []*Group) []string { return each(gs, func(g *Group) string { return g.Name }) }
+
+// named returns the group of a name, nil if there is none.
+func named(gs []*Group, name string) *Group {
+	if i := slices.Index(names(gs), name); i >= 0 {
+		return gs[i]
+	}
+	return nil
+}
+
+// runsOf returns the runs of all groups.
+func runsOf(gs []*Group) []*Run {
+	return slices.Concat(each(gs, func(g *Group) []*Run { return g.Runs })...)
+}
+
 // Both reports whether the runs served personal models beside a global one.
 func (g *Group) Both() bool {
 	return !slices.ContainsFunc(g.Runs, func(r *Run) bool { return r == nil || !r.Personal || len(r.Global) == 0 })
@@ -35,10 +51,7 @@ func (g *Group) Both() bool {
 // Errors: no history, a nil one.
 func Groups(h ...*history.History) ([]*Group, error) {
 	runs, err := Runs(h...)
-	if err != nil {
-		return nil, err
-	}
-	return GroupRuns(runs), nil
+	return GroupRuns(runs), err
 }
 
 // GroupRuns is Groups for runs that have been followed.
@@ -108,9 +121,8 @@ func (r *Run) identity() *identity {
 	id := &identity{strategy: unseed(h.Config), words: h.Partition}
 	if m := h.Manifest; m != nil {
 		id.data = m.Data + " " + m.Clients + " " + h.DevicesHash
-		id.partition = unseed(m.Config)
 	}
-	if id.partition.with == "" {
+	if id.partition = unseed(rule(h)); id.partition.with == "" {
 		id.partition.seeds = seedsInWords(h.Partition)
 	}
 	pace, _ := h.Settings.At("Pace") // which decides whose results count
@@ -235,10 +247,11 @@ func seedsInWords(partition string) map[string]string {
 // Options that are not set add nothing. Groups that this leaves alike get other differences, and in the end a number.
 func tellApart(gs []*Group) {
 	hs := each(gs, func(g *Group) *history.History { return g.Runs[0].History })
-	names := labels(gs[0].Name, len(gs), differences(hs))
-	if len(count(names)) < len(gs) {
-		names = labels(gs[0].Name, len(gs), append(differences(hs), finer(hs)...))
+	differ := differences(hs)
+	if len(count(labels(gs[0].Name, len(gs), differ))) < len(gs) {
+		differ = append(differ, finer(hs)...)
 	}
+	names := labels(gs[0].Name, len(gs), differ)
 	of, seen := count(names), map[string]int{}
 	for i, g := range gs {
 		if g.Name = names[i]; of[g.Name] > 1 {
@@ -250,42 +263,24 @@ func tellApart(gs []*Group) {
 
 // differences lists what distinguishes histories: options of the strategy, pace, data, partition, model.
 func differences(hs []*history.History) []config.Difference {
-	return slices.Concat(known(hs), paces(hs),
-		words(hs, func(h *history.History) string { return h.Data }),
-		words(hs, wordsOf),
+	pace := slices.DeleteFunc(options(hs, func(h *history.History) *config.Config { return h.Settings }), func(d config.Difference) bool {
+		return !strings.HasPrefix(d.Path, "Pace")
+	})
+	return slices.Concat(options(hs, func(h *history.History) *config.Config { return h.Config }), pace,
+		words(hs, func(h *history.History) string { return h.Data }), words(hs, wordsOf),
 		words(hs, func(h *history.History) string { return h.Model }))
-}
-
-// known lists the options in which histories differ. Old files, whose configuration is only text, have no values of them.
-func known(hs []*history.History) []config.Difference {
-	var configs []*config.Config
-	var of []int
-	for i, h := range hs {
-		if h.Config.Name() != "" {
-			configs, of = append(configs, h.Config), append(of, i)
-		}
-	}
-	all := options(configs...)
-	for i, d := range all {
-		all[i].Values = make([]string, len(hs))
-		for k, v := range d.Values {
-			all[i].Values[of[k]] = v
-		}
-	}
-	return all
-}
-
-// paces lists the options in which the servers' pace differed.
-func paces(hs []*history.History) []config.Difference {
-	all := options(each(hs, func(h *history.History) *config.Config { return h.Settings })...)
-	return slices.DeleteFunc(all, func(d config.Difference) bool { return !strings.HasPrefix(d.Path, "Pace") })
 }
 
 // finer lists further differences.
 func finer(hs []*history.History) []config.Difference {
-	return slices.Concat(options(each(hs, rule)...),
+	return slices.Concat(options(hs, rule),
 		words(hs, func(h *history.History) string { return fmt.Sprintf("%d clients", h.Clients) }),
 		words(hs, func(h *history.History) string { return fmt.Sprintf("%d parameters", h.Params) }))
+}
+
+// options returns where configurations of histories differ, but for seeds.
+func options(hs []*history.History, of func(*history.History) *config.Config) []config.Difference {
+	return slices.DeleteFunc(config.Vary(each(hs, of)...), func(d config.Difference) bool { return strings.HasSuffix("."+d.Path, ".Seed") })
 }
 
 // words returns what histories say of one thing, if they do not all agree.
@@ -317,11 +312,6 @@ func count(names []string) map[string]int {
 		n[name]++
 	}
 	return n
-}
-
-// options returns where configurations differ, but for seeds.
-func options(configs ...*config.Config) []config.Difference {
-	return slices.DeleteFunc(config.Vary(configs...), func(d config.Difference) bool { return strings.HasSuffix("."+d.Path, ".Seed") })
 }
 
 // rule is the configuration of the partition, nil in old files.

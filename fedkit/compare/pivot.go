@@ -112,13 +112,12 @@ func (g *grid) signed(c column) []float64 {
 
 // rank sorts the rows by their mean ranks.
 func (g *grid) rank() {
-	order, mean := make([]int, len(g.names)), make([]float64, len(g.names))
 	ranks := each(g.columns, func(c column) []float64 { r, _ := stats.Ranks(g.signed(c)); return r })
-	for i := range order {
-		order[i] = i
+	mean := make([]float64, len(g.names))
+	for i := range mean {
 		mean[i] = stat.Mean(each(ranks, func(r []float64) float64 { return r[i] }), nil)
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
+	order := ascending(mean)
 	g.columns = append(g.columns, column{name: "mean rank", of: each(mean, func(m float64) cell { return cell{text: two(m), numbers: []float64{m}} })})
 	g.names = each(order, func(i int) string { return g.names[i] })
 	for k, c := range g.columns {

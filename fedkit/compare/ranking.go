@@ -37,19 +37,15 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 	var methods []string
 	var blocks [][]float64
 	for i, h := range problems {
-		runs, err := Evaluated(h...)
-		if err != nil {
-			return nil, fmt.Errorf("problem %d: %w", i+1, err)
-		}
-		b, err := CommonBasis(runs)
-		if err != nil {
-			return nil, fmt.Errorf("problem %d: %w", i+1, err)
-		}
+		runs, b, err := compared(Evaluated, h)
 		gs := GroupRuns(runs)
 		if methods == nil {
-			methods = each(gs, func(g *Group) string { return g.Name })
+			methods = names(gs)
 		}
-		if gs, err = inOrder(gs, methods); err != nil {
+		if err == nil {
+			gs, err = inOrder(gs, methods)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("problem %d: %w", i+1, err)
 		}
 		if len(problems) == 1 {
@@ -62,18 +58,12 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 }
 
 // inOrder returns the groups in the order of their names here.
-func inOrder(gs []*Group, names []string) ([]*Group, error) {
-	byName := map[string]*Group{}
-	for _, g := range gs {
-		byName[g.Name] = g
+func inOrder(gs []*Group, order []string) ([]*Group, error) {
+	sorted := each(order, func(name string) *Group { return named(gs, name) })
+	if slices.Contains(sorted, nil) || len(gs) != len(order) {
+		return nil, fmt.Errorf("its runs are %s, and those of the first are %s", strings.Join(names(gs), "; "), strings.Join(order, "; "))
 	}
-	for _, name := range names {
-		if byName[name] == nil || len(gs) != len(names) {
-			has := each(gs, func(g *Group) string { return g.Name })
-			return nil, fmt.Errorf("its runs are %s, and those of the first are %s", strings.Join(has, "; "), strings.Join(names, "; "))
-		}
-	}
-	return each(names, func(name string) *Group { return byName[name] }), nil
+	return sorted, nil
 }
 
 // bySeed returns a block for each run of the first group whose seeds all groups have; each run counts once.
@@ -96,28 +86,28 @@ func (q Quantity) bySeed(gs []*Group, b Basis) (blocks [][]float64) {
 
 // rankBlocks ranks methods by blocks of one value each.
 func rankBlocks(methods []string, blocks [][]float64, less bool) (*Ranking, error) {
-	for _, b := range blocks {
-		for i := range b {
-			if !less {
-				b[i] = -b[i]
-			}
-		}
+	if !less {
+		blocks = each(blocks, func(b []float64) []float64 { return each(b, func(v float64) float64 { return -v }) })
 	}
 	p, mean, err := stats.Friedman(blocks)
 	if err != nil {
 		return nil, err
 	}
-	order := make([]int, len(methods))
+	order := ascending(mean)
+	r := &Ranking{Blocks: len(blocks), P: p, CD: stats.CriticalDifference(len(methods), len(blocks))}
+	r.Methods, r.Ranks = each(order, func(i int) string { return methods[i] }), each(order, func(i int) float64 { return mean[i] })
+	r.Cliques = cliques(r.Ranks, r.CD)
+	return r, nil
+}
+
+// ascending returns the indices of values from the least to the greatest.
+func ascending(v []float64) []int {
+	order := make([]int, len(v))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
-	r := &Ranking{Blocks: len(blocks), P: p, CD: stats.CriticalDifference(len(methods), len(blocks))}
-	for _, i := range order {
-		r.Methods, r.Ranks = append(r.Methods, methods[i]), append(r.Ranks, mean[i])
-	}
-	r.Cliques = cliques(r.Ranks, r.CD)
-	return r, nil
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(v[i], v[j]) })
+	return order
 }
 
 // cliques returns the maximal stretches of sorted ranks within cd.
