@@ -73,12 +73,8 @@ func followed(all []*Run) []*Run {
 }
 
 // metrics returns those of all runs.
-func metrics(gs []*Group) (all []string) {
-	for _, g := range gs {
-		for _, r := range g.Runs {
-			all = append(all, r.Metrics()...)
-		}
-	}
+func metrics(runs []*Run) []string {
+	all := slices.Concat(each(runs, (*Run).Metrics)...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
