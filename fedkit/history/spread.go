@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -44,13 +45,13 @@ func (r *Record) summary() Summary {
 	return Summary{Training: r.Training(), Mean: r.Mean(), Spread: r.Spread(), Unseen: r.MeanUnseen(), ChosenOnTest: r.MeanChosenOnTest()}
 }
 
+// sums returns those of what was left out.
+func (r *Record) sums() *Summary { return cmp.Or(r.Summary, &Summary{}) }
+
 // Training returns the totals of the round's local training; nil if no client trained.
 func (r *Record) Training() *Training {
-	if r.Results == nil && r.Summary != nil {
-		return r.Summary.Training
-	}
 	if len(r.Results) == 0 {
-		return nil
+		return r.sums().Training
 	}
 	t := &Training{Clients: len(r.Results)}
 	for _, s := range r.Results {
@@ -63,9 +64,6 @@ func (r *Record) Training() *Training {
 
 // Spread returns the distribution of accuracy, or R², over clients; nil if the round was not evaluated, or no client has one.
 func (r *Record) Spread() *Spread {
-	if r.Scores == nil && r.Summary != nil {
-		return r.Summary.Spread
-	}
 	var a []float64
 	some := false // has a value
 	for _, s := range r.Scores {
@@ -80,7 +78,7 @@ func (r *Record) Spread() *Spread {
 		a = append(a, v)
 	}
 	if !some {
-		return nil
+		return r.sums().Spread
 	}
 	slices.Sort(a)
 	at := func(p float64) Float {
