@@ -80,7 +80,7 @@ var functions = []any{
 	examples.Twin, export.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
 	fedtest.TestAggregator, fedtest.TestClusterer, fedtest.TestDevices, fedtest.TestMetric, fedtest.TestModel, fedtest.TestObjective,
 	fedtest.TestSelector, fedtest.TestServerOptimizer, fedtest.TestStrategy, every.ByLoss, every.Sorted, history.Distinguish,
-	history.EndLine, history.HeadingLine, history.HeadingOf, history.Load, history.LoadAll, history.LoadLight, history.Parse,
+	history.EndLine, history.HeadingLine, history.HeadingOf, history.Load, history.LoadLight, history.Parse,
 	history.ReadOpen, history.RecordLine, loss.BinaryCrossEntropy, loss.Correct, loss.CorrectTags, loss.CrossEntropy, loss.SquaredError,
 	metric.Func, metric.PerClass, model.BatchNormMLP, model.ConvPool, model.Dense, model.Dropout, model.Flatten, model.Freeze, model.GRU,
 	model.GoMLX, model.GroupNorm, model.He, model.Inputs, model.LSTM, model.MLP, model.MaxPooling, model.ReLU, model.UniformInit,
