@@ -125,17 +125,13 @@ func ofTimes(of func(times) float64, q Quantity) Quantity {
 // lacking names the columns that some runs cannot have, because their Results were not kept: among those shown or, if no columns
 // were asked for, those of runs with a clock.
 func lacking(runs []*Run, shown []column, asked bool) []string {
-	if !slices.ContainsFunc(runs, (*Run).light) {
-		return nil
+	names := []string{Idle.Name, Wasted.Name, Staleness.Name}
+	if asked || !slices.ContainsFunc(runs, (*Run).Clocked) {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(shown, func(c column) bool { return c.name == name })
+		})
 	}
-	usual := !asked && slices.ContainsFunc(runs, (*Run).Clocked)
-	var names []string
-	for _, q := range []Quantity{Idle, Wasted, Staleness} {
-		if usual || slices.ContainsFunc(shown, func(c column) bool { return c.name == q.Name }) {
-			names = append(names, q.Name)
-		}
-	}
-	if names == nil {
+	if len(names) == 0 || !slices.ContainsFunc(runs, (*Run).light) {
 		return nil
 	}
 	return []string{strings.Join(names, ", ") + ": of runs whose history has what each client did: Load in place of LoadLight, Histories in place of Light"}
@@ -143,12 +139,6 @@ func lacking(runs []*Run, shown []column, asked bool) []string {
 
 // light reports whether clients trained, but their Results were not kept.
 func (r *Run) light() bool {
-	trained := false
-	for i := range r.History.Rounds {
-		if r.History.Rounds[i].Results != nil {
-			return false
-		}
-		trained = trained || r.History.Rounds[i].Training() != nil
-	}
-	return trained
+	return slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Training() != nil }) &&
+		!slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Results != nil })
 }

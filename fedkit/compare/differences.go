@@ -24,18 +24,18 @@ func Differences(q Quantity, of, base []*history.History) []float64 {
 
 // differences returns the columns that compare each group with the baseline.
 func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) {
-	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
-	if base < 0 {
-		has := each(gs, func(g *Group) string { return g.Name })
-		return nil, fault.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
+	base, err := find(gs, "Baseline", c.Baseline)
+	if err != nil {
+		return nil, err
 	}
 	q := c.By.For(gs[base].Runs...)
 	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })
 	d[base] = nil // the baseline is not compared with itself
-	t, w := each(d, stats.PairedT), each(d, wilcoxonOfPairs)
+	t := each(d, stats.PairedT)
+	w, how := wilcoxon(d)
 	count := func(v []float64) cell { return number(float64(len(v))) }
 	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
-	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + distribution(d)}
+	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + how}
 	holm := "Holm: corrected over all lines"
 	add := func(name string, data []string, of []cell, says []string) {
 		all = append(all, column{name: name, data: data, of: of, says: says})
@@ -54,32 +54,36 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	return all, nil
 }
 
-// wilcoxonOfPairs is NaN for one pair, whose p value is 1 whatever the difference is.
-func wilcoxonOfPairs(d []float64) float64 {
-	if len(d) < 2 {
-		return math.NaN()
+// find returns the place of the group that an option names.
+func find(gs []*Group, option, name string) (int, error) {
+	if i := slices.Index(names(gs), name); i >= 0 {
+		return i, nil
 	}
-	p, _ := stats.Wilcoxon(d)
-	return p
+	return 0, fault.Invalid(option, fmt.Sprintf("%q", name), oneOf(names(gs)))
 }
 
-// distribution says how Wilcoxon's p values were computed.
-func distribution(all [][]float64) string {
+// wilcoxon returns the p values of each, and says how they were computed. They are NaN for one pair, whose p value is 1 whatever the
+// difference is.
+func wilcoxon(differences [][]float64) (p []float64, how string) {
 	used := map[bool]bool{} // exact or not
-	for _, d := range all {
-		if _, exact := stats.Wilcoxon(d); len(d) > 1 {
+	for _, d := range differences {
+		v, exact := stats.Wilcoxon(d)
+		if len(d) < 2 {
+			v = math.NaN()
+		} else {
 			used[exact] = true
 		}
+		p = append(p, v)
 	}
 	switch {
 	case used[true] && used[false]:
-		return " (exact, or normal approximation)"
+		how = " (exact, or normal approximation)"
 	case used[true]:
-		return " (exact)"
+		how = " (exact)"
 	case used[false]:
-		return " (normal approximation)"
+		how = " (normal approximation)"
 	}
-	return ""
+	return p, how
 }
 
 // pairs returns the differences between runs of two groups that have equal seeds and finite values.
@@ -232,10 +236,9 @@ func (q Quantity) fromBaseline(baseline string, panels []Panel) (all []Effect, e
 	}
 	q = q.For(runs...)
 	for i, gs := range groups {
-		base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == baseline })
-		if base < 0 {
-			has := each(gs, func(g *Group) string { return g.Name })
-			return nil, fmt.Errorf("panel %q: %w", panels[i].Name, fault.Invalid("baseline", fmt.Sprintf("%q", baseline), oneOf(has)))
+		base, err := find(gs, "baseline", baseline)
+		if err != nil {
+			return nil, fmt.Errorf("panel %q: %w", panels[i].Name, err)
 		}
 		for _, g := range slices.Delete(slices.Clone(gs), base, base+1) {
 			at := slices.IndexFunc(all, func(e Effect) bool { return e.Method == g.Name })

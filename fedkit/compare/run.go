@@ -53,20 +53,6 @@ func (r *Run) Metrics() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Scored returns the kind of rows that the scores of runs are of: "test", "validation" (see history.History.OnValidation), or "test and
-// validation" if they differ.
-func Scored(all []*Run) (rows string) {
-	for _, r := range followed(all) {
-		switch is := r.History.Scored(); {
-		case rows == "":
-			rows = is
-		case rows != is:
-			return "test and validation"
-		}
-	}
-	return rows
-}
-
 // followed returns the runs without those that are nil or have not followed a history.
 func followed(all []*Run) []*Run {
 	return slices.DeleteFunc(slices.Clone(all), func(r *Run) bool { return r == nil || r.History == nil })

@@ -222,11 +222,7 @@ func decimal(v float64, digits int) string {
 	return table.Minus(strconv.FormatFloat(v, 'f', digits, 64))
 }
 
-func finites(v []float64) (kept []float64) {
-	for _, x := range v {
-		if finite(x) {
-			kept = append(kept, x)
-		}
-	}
-	return kept
+// finites returns the values that are finite.
+func finites(v []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return !finite(x) })
 }

@@ -84,9 +84,9 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 			return err
 		}
 		t.Note = strings.Join(slices.Concat(notes(all), lacking(runs, all, len(c.Columns) > 0), Remarks(gs)), "; ")
-		if rows := Scored(runs); rows != "test" {
-			t.Note = strings.ReplaceAll(t.Note, "on test rows", "on "+rows+" rows")
-		}
+		rows := each(runs, func(r *Run) string { return r.History.Scored() })
+		slices.Sort(rows)
+		t.Note = strings.ReplaceAll(t.Note, "on test rows", "on "+strings.Join(slices.Compact(rows), " and ")+" rows")
 		fill(t, "", names(gs), all)
 		return nil
 	})

@@ -74,7 +74,7 @@ var functions = []any{
 	cluster.SquaredDistances, cluster.Ungrouped, compare.Above, compare.Below, compare.BytesTo, compare.CommonBasis, compare.Differences,
 	compare.Effects, compare.Evaluated, compare.GroupRuns, compare.Groups, compare.Heading, compare.LastRounds, compare.Lead, compare.Link,
 	compare.Metric, compare.Note, compare.PerRound, compare.Rank, compare.Remarks, compare.Reported, compare.RoundsTo, compare.Runs,
-	compare.Saved, compare.Scored, compare.SimulatedTo, compare.Split, compare.Table, compare.Tidy, compare.TimeTo, compare.Until,
+	compare.Saved, compare.SimulatedTo, compare.Split, compare.Table, compare.Tidy, compare.TimeTo, compare.Until,
 	convex.Curvature, convex.FixedPoint, convex.Matches, convex.Problems, convex.Regression, convex.RegressionGap, convex.Shares,
 	convex.SplitRate, convex.WithGap, convex.WithRegressionGap, examples.Epsilon, examples.FFALoRA, examples.LoRA, examples.LoRADistance,
 	examples.Twin, export.Table, fedtest.Identical, fedtest.Outcome, fedtest.Quadratic,
