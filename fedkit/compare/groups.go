@@ -75,16 +75,15 @@ func GroupRuns(all []*Run) (gs []*Group) {
 
 // take adds a run to the group if it belongs there. Of duplicates, the longer one counts.
 func (g *Group) take(r *Run) bool {
-	id := r.identity()
+	id, twin := r.identity(), -1
 	if !g.Runs[0].identity().oneConfiguration(id) {
 		return false
 	}
-	twin := -1
 	for i, o := range g.Runs {
-		switch {
-		case !o.identity().oneData(id):
+		if !o.identity().oneData(id) {
 			return false
-		case oneSeed(o, r):
+		}
+		if o.identity().oneDeal(id) && paired(o, r) {
 			if !o.agrees(r) {
 				return false // they differ in something that histories do not record
 			}
@@ -118,42 +117,35 @@ func (r *Run) identity() *identity {
 		return r.known
 	}
 	h := r.History
-	id := &identity{strategy: unseed(h.Config), words: h.Partition}
+	id := &identity{strategy: unseed(h.Config), partition: unseed(rule(h)), words: h.Partition}
 	if m := h.Manifest; m != nil {
 		id.data = m.Data + " " + m.Clients + " " + h.DevicesHash
 	}
-	if id.partition = unseed(rule(h)); id.partition.with == "" {
+	if id.partition.config == "" {
 		id.partition.seeds = seedsInWords(h.Partition)
 	}
 	pace, _ := h.Settings.At("Pace") // which decides whose results count
 	id.configuration = fmt.Sprintf("%q %q %q %q %q %d %d %s %s %q", r.Name, h.Data, wordsOf(h), h.Model, h.Task, h.Clients, h.Params,
-		id.strategy.without, unseed(h.Interceptors).without, pace)
+		id.strategy.config, unseed(h.Interceptors).config, pace)
 	r.known = id
 	return id
 }
 
 // oneConfiguration compares all but seeds, and data by its hashes.
 func (a *identity) oneConfiguration(b *identity) bool {
-	p, q := a.partition.without, b.partition.without
+	p, q := a.partition.config, b.partition.config
 	return a.configuration == b.configuration && (p == "" || q == "" || p == q)
 }
 
-// oneData reports whether two runs had the same examples at the same clients, or may have had: those of old files, and
-// those that were dealt with different seeds.
+// oneData reports whether two runs of one configuration had the same examples at the same clients, or may have had: those of old files,
+// and those that were dealt with different seeds.
 func (a *identity) oneData(b *identity) bool {
 	return a.data == "" || b.data == "" || a.data == b.data || !a.oneDeal(b)
 }
 
-// oneDeal reports whether the data were dealt by the same rule with the same seeds.
+// oneDeal reports whether the data of two runs of one configuration were dealt with the same seeds.
 func (a *identity) oneDeal(b *identity) bool {
-	p, q := a.partition.with, b.partition.with
-	return a.words == b.words && (p == "" || q == "" || p == q)
-}
-
-// oneSeed reports whether two runs of one configuration have the same seeds.
-func oneSeed(a, b *Run) bool {
-	x, y := a.identity(), b.identity()
-	return a.History.Seed == b.History.Seed && x.oneDeal(y) && x.strategy.with == y.strategy.with
+	return a.words == b.words && a.partition.fits(b.partition)
 }
 
 // paired reports whether two runs, of one configuration or of two, have the same seeds: that of the run, and those of the
@@ -163,10 +155,10 @@ func paired(a, b *Run) bool {
 	return a.History.Seed == b.History.Seed && x.strategy.fits(y.strategy) && x.partition.fits(y.partition)
 }
 
-// unseeded is a configuration as JSON, with its seeds and without. All is empty if there is no configuration.
+// unseeded is a configuration as JSON without its seeds, and these. It is empty if there is no configuration.
 type unseeded struct {
-	with, without string
-	seeds         map[string]string // by path; a seed of 0 is not there
+	config string
+	seeds  map[string]string // by path; a seed of 0 is not there
 }
 
 func unseed(c *config.Config) (u unseeded) {
@@ -174,19 +166,17 @@ func unseed(c *config.Config) (u unseeded) {
 	if c == nil || err != nil { // a configuration always has a JSON form
 		return u
 	}
-	u.with, u.without = string(b), string(b)
-	if !bytes.Contains(b, []byte(`"Seed"`)) {
-		return u
+	if bytes.Contains(b, []byte(`"Seed"`)) {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.UseNumber()
+		var tree any
+		if d.Decode(&tree) == nil {
+			u.seeds = map[string]string{}
+			u.take("", tree)
+			b, _ = json.Marshal(tree)
+		}
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var tree any
-	if d.Decode(&tree) == nil {
-		u.seeds = map[string]string{}
-		u.take("", tree)
-		b, _ = json.Marshal(tree)
-		u.without = string(b)
-	}
+	u.config = string(b)
 	return u
 }
 
@@ -214,7 +204,7 @@ func (u *unseeded) take(path string, tree any) {
 // fits reports whether the seeds are equal: all of them if the configurations are equal but for seeds, else those that are
 // at the same place in both.
 func (u unseeded) fits(v unseeded) bool {
-	if u.without == v.without {
+	if u.config == v.config {
 		return maps.Equal(u.seeds, v.seeds)
 	}
 	for path, seed := range u.seeds {
