@@ -91,15 +91,25 @@ func (q Quantity) pairs(g, base *Group, b Basis) []float64 {
 	return finites(q.overPairs(g, base, b, func(v, base float64) float64 { return rounded(v - base) }))
 }
 
-// overPairs compares the runs of two groups that have equal seeds; each run counts once.
-func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float64) float64) (all []float64) {
-	used := make([]bool, len(base.Runs))
-	for _, r := range g.Runs {
-		for i, o := range base.Runs {
-			if !used[i] && paired(r, o) {
-				used[i] = true
-				all = append(all, compare(q.Value(r, b), q.Value(o, b)))
-				break
+// overPairs compares the runs of two groups that have equal seeds.
+func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float64) float64) []float64 {
+	return each(matched(g, base), func(pair []*Run) float64 { return compare(q.Value(pair[0], b), q.Value(pair[1], b)) })
+}
+
+// matched returns each run of the first group with those of the others that have equal seeds, if there are such; each run counts once.
+func matched(gs ...*Group) (all [][]*Run) {
+	used := map[*Run]bool{}
+	for _, first := range gs[0].Runs {
+		block := []*Run{first}
+		for _, g := range gs[1:] {
+			if i := slices.IndexFunc(g.Runs, func(r *Run) bool { return !used[r] && paired(first, r) }); i >= 0 {
+				block = append(block, g.Runs[i])
+			}
+		}
+		if len(block) == len(gs) {
+			all = append(all, block)
+			for _, r := range block {
+				used[r] = true
 			}
 		}
 	}
@@ -108,13 +118,14 @@ func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float6
 
 // pValue writes a p value with three digits after the point.
 func pValue(p float64) cell {
+	c := cell{text: fmt.Sprintf("%.3f", p), numbers: []float64{p}}
 	switch {
 	case math.IsNaN(p):
-		return cell{text: "–", numbers: []float64{p}}
+		c.text = "–"
 	case p < 0.0005: // would be 0.000
-		return cell{text: "< 0.001", numbers: []float64{p}}
+		c.text = "< 0.001"
 	}
-	return cell{text: fmt.Sprintf("%.3f", p), numbers: []float64{p}}
+	return c
 }
 
 // Lead returns by how much one group of runs is better than another in each panel, for Claims: the differences of a quantity

@@ -49,7 +49,8 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 			return nil, fmt.Errorf("problem %d: %w", i+1, err)
 		}
 		if len(problems) == 1 {
-			blocks = q.bySeed(gs, b)
+			blocks = each(matched(gs...), func(seed []*Run) []float64 { return q.values(seed, b) })
+			blocks = slices.DeleteFunc(blocks, func(v []float64) bool { return len(finites(v)) < len(v) })
 		} else {
 			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(finites(q.values(g.Runs, b)), nil) }))
 		}
@@ -64,24 +65,6 @@ func inOrder(gs []*Group, order []string) ([]*Group, error) {
 		return nil, fmt.Errorf("its runs are %s, and those of the first are %s", strings.Join(names(gs), "; "), strings.Join(order, "; "))
 	}
 	return sorted, nil
-}
-
-// bySeed returns a block for each run of the first group whose seeds all groups have; each run counts once.
-func (q Quantity) bySeed(gs []*Group, b Basis) (blocks [][]float64) {
-	used := map[*Run]bool{}
-	for _, first := range gs[0].Runs {
-		var block []float64
-		for _, g := range gs {
-			i := slices.IndexFunc(g.Runs, func(r *Run) bool { return !used[r] && paired(first, r) })
-			if i >= 0 && finite(q.Value(g.Runs[i], b)) {
-				block, used[g.Runs[i]] = append(block, q.Value(g.Runs[i], b)), true
-			}
-		}
-		if len(block) == len(gs) {
-			blocks = append(blocks, block)
-		}
-	}
-	return blocks
 }
 
 // rankBlocks ranks methods by blocks of one value each.
