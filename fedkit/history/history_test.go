@@ -126,3 +126,29 @@ func TestHistorySaysWhichDevice(t *testing.T) {
 		}
 	}
 }
+
+func TestClusteringAsText(t *testing.T) {
+	for want, c := range map[string]Clustering{
+		"clusters: 3; ARI 0.912, NMI 1, purity 0.5; models 0.25 to 1.5 apart": {Count: 3, ARI: 0.9123, NMI: 1, Purity: 0.5, Distances: []Float{1.5, 0.25, 1}},
+		"clusters: 1": {Count: 1, ARI: Float(math.NaN()), NMI: Float(math.NaN()), Purity: Float(math.NaN())},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// The quartiles are those of numpy.quantile(a, [0.25, 0.5, 0.75]).
+func TestSpread(t *testing.T) {
+	r := Record{Scores: []Score{{Accuracy: 0.5}}}
+	if s := r.Spread(); s != nil {
+		t.Errorf("without an example: %+v", s)
+	}
+	for i := range 11 {
+		r.Scores = append(r.Scores, Score{Accuracy: Float(1+(i*i*7)%11) / 16, Examples: 1 + i})
+	}
+	r.Scores = append(r.Scores, Score{Accuracy: Float(math.NaN()), Examples: 1})
+	if got, want := *r.Spread(), (Spread{Mean: 77.0 / 192, Worst: 0.5 / 16, Min: 0, Q1: 3.0 / 16, Median: 7.5 / 16, Q3: 9.0 / 16, Max: 11.0 / 16}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
