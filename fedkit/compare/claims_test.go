@@ -156,21 +156,6 @@ func TestReproducedAndTested(t *testing.T) {
 	}
 }
 
-func TestClaimsMistakes(t *testing.T) {
-	in := []Setting{{"x", clear}}
-	for says, l := range map[string]Claims{
-		"compare: claims: no claim":                                                {},
-		`compare: claims: invalid: What = ""`:                                      {{In: in}},
-		`compare: claims: claim "A": invalid: In = empty: must be at least one`:    {{What: "A", In: []Setting{}}},
-		`compare: claims: claim "A": invalid: Setting.Name = "": must be set, as `: {{What: "A", In: append(in, Setting{})}},
-		`compare: claims: claim "A": invalid: Says = NaN: must be finite`:          {{What: "A", In: in, Says: Above(nan)}},
-	} {
-		if err := l.Table().Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
-			t.Errorf("%v, want %q", err, says)
-		}
-	}
-}
-
 func TestHeading(t *testing.T) {
 	for words, want := range map[string]string{"Who wins": "Who-wins", "3 · Who  wins, if?": "3-Who-wins,-if?", `a "b" c%20 <d>`: "a"} {
 		if got := Heading(words); got != want {

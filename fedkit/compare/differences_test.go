@@ -144,17 +144,27 @@ func TestData(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	one := ran("one", 0.5)
+	one, in := ran("one", 0.5), []Setting{{"x", clear}}
+	own := scored(ran("P", nan), 0, []float64{0.5}, []int{1})
 	for says, tab := range map[string]*table.Table{
-		"compare: table: no history given":                                          Table(),
-		"compare: table: history 2 is nil":                                          Table(one, nil),
-		`compare: table: history "blank" has no evaluated round among`:              Table(ran("blank", nan)),
-		"compare: table: invalid: Target = 90: must be an accuracy in (0, 1]":       Comparison{Target: 90}.Table(one),
-		"compare: table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
-		`compare: table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, ran("two", 0.5)),
-		`compare: table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
+		"table: no history given":                                          Table(),
+		"table: history 2 is nil":                                          Table(one, nil),
+		`table: history "blank" has no evaluated round among`:              Table(ran("blank", nan)),
+		"table: invalid: Target = 90: must be an accuracy in (0, 1]":       Comparison{Target: 90}.Table(one),
+		"table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
+		`table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, ran("two", 0.5)),
+		`table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
+		"pivot: no panel given":                                            Pivot{}.Table(),
+		`pivot: panel "x": no history given`:                               Pivot{}.Table(Panel{Name: "x"}),
+		`pivot: panel "y": history 1 is nil`:                               Pivot{}.Table(Panel{"x", method("A", 0.5)}, Panel{"y", []*history.History{nil}}),
+		`pivot: history "A" has only a global model and "P" only `:         Pivot{}.Table(Panel{"x", method("A", 0.5)}, Panel{"y", []*history.History{own}}),
+		"claims: no claim":                                                 Claims{}.Table(),
+		`claims: invalid: What = ""`:                                       Claims{{In: in}}.Table(),
+		`claims: claim "A": invalid: In = empty: must be at least one`:     Claims{{What: "A", In: []Setting{}}}.Table(),
+		`claims: claim "A": invalid: Setting.Name = "": must be set, as `:  Claims{{What: "A", In: append(in, Setting{})}}.Table(),
+		`claims: claim "A": invalid: Says = NaN: must be finite`:           Claims{{What: "A", In: in, Says: Above(nan)}}.Table(),
 	} {
-		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), "compare: "+says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}

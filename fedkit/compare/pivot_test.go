@@ -91,19 +91,6 @@ func TestPivotOfQuantitiesInBrackets(t *testing.T) {
 	}
 }
 
-func TestPivotMistakes(t *testing.T) {
-	for says, panels := range map[string][]Panel{
-		"compare: pivot: no panel given":                                    nil,
-		`compare: pivot: panel "x": no history given`:                       {{Name: "x"}},
-		`compare: pivot: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*history.History{nil}}},
-		`compare: pivot: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*history.History{scored(ran("P", nan), 0, []float64{0.5}, []int{1})}}},
-	} {
-		if err := (Pivot{}).Table(panels...).Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
-			t.Errorf("%v, want %q", err, says)
-		}
-	}
-}
-
 // labeled gives runs of a study a label.
 func labeled(key, value string, hs ...*history.History) []*history.History {
 	for _, h := range hs {
