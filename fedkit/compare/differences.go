@@ -19,7 +19,7 @@ func Differences(q Quantity, of, base []*history.History) []float64 {
 	if err != nil {
 		return nil
 	}
-	return q.orAccuracy().pairs(&Group{Runs: runs[:len(of)]}, &Group{Runs: runs[len(of):]}, b)
+	return q.pairs(&Group{Runs: runs[:len(of)]}, &Group{Runs: runs[len(of):]}, b)
 }
 
 // differences returns the columns that compare each group with the baseline.
@@ -135,7 +135,6 @@ func pValue(p float64) cell {
 //
 //	compare.Claim{What: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
 func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
-	q = q.orAccuracy()
 	return q.settings(of, over, panels, func(v, base float64) float64 {
 		if q.LowerIsBetter {
 			v, base = base, v
@@ -147,7 +146,7 @@ func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
 // Saved is Lead for a quantity of which less is better, as a share of what the second group needs: 1 − v/v′, so that 0.5 is half
 // of it, in the unit "%".
 func Saved(q Quantity, of, over string, panels ...Panel) []Setting {
-	return q.orAccuracy().settings(of, over, panels, func(v, base float64) float64 { return rounded(1 - v/base) })
+	return q.settings(of, over, panels, func(v, base float64) float64 { return rounded(1 - v/base) })
 }
 
 // rounded drops rounding errors, so that 0.3 − 0.2 and 0.2 − 0.1 are a tie.
@@ -195,7 +194,6 @@ type Effect struct {
 //
 // Errors: no panel, those of Table for the runs of a panel, no group called baseline, no other group, one without a pair of finite values.
 func Effects(q Quantity, baseline string, panels ...Panel) (all []Effect, ranked bool, err error) {
-	q = q.orAccuracy()
 	if all, err = q.fromBaseline(baseline, panels); err != nil {
 		return nil, false, err
 	}

@@ -151,7 +151,7 @@ func (g *grid) best() map[table.At]bool {
 func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis, bold bool) (says []string) {
 	sizes := each(slices.Concat(groups...), func(g *Group) int { return len(g.Runs) })
 	half := ""
-	if slices.ContainsFunc(g.columns, column.varies) {
+	if have(g.columns, varies) {
 		half = " ± 95 % confidence interval"
 	}
 	switch least, most := slices.Min(sizes), slices.Max(sizes); {

@@ -30,7 +30,6 @@ type Ranking struct {
 // Errors: what Table refuses of a problem, fewer than two groups or blocks, a problem without one of the groups, a group
 // without a finite value.
 func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
-	q = q.orAccuracy()
 	if len(problems) == 0 {
 		return nil, errors.New("no problem given")
 	}

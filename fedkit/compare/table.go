@@ -177,7 +177,7 @@ const theColumns = "{columns}"
 
 // notes explain the columns of a table, each once.
 func notes(all []column) (says []string) {
-	if slices.ContainsFunc(all, column.varies) {
+	if have(all, varies) {
 		says = append(says, "±: 95 % confidence interval of the mean")
 	}
 	for _, c := range all {
@@ -194,7 +194,7 @@ func notes(all []column) (says []string) {
 
 // inBrackets explains numbers in brackets, if there are any.
 func inBrackets(all []column) []string {
-	if !slices.ContainsFunc(all, column.partial) {
+	if !have(all, partial) {
 		return nil
 	}
 	return []string{"in brackets: how many of all runs have a finite value, if not all"}
@@ -240,7 +240,7 @@ func (q Quantity) column(gs []*Group, b Basis) column {
 		return c
 	})}
 	q.fill(c.of, false)
-	if c.partial() {
+	if slices.ContainsFunc(c.of, partial) {
 		return c.counted()
 	}
 	return c
@@ -255,15 +255,13 @@ func (c column) counted() column {
 	return c
 }
 
-// partial reports whether any cell is.
-func (c column) partial() bool {
-	return slices.ContainsFunc(c.of, func(of cell) bool { return of.partial })
+// have reports whether any cell of the columns is such a one.
+func have(all []column, such func(cell) bool) bool {
+	return slices.ContainsFunc(all, func(c column) bool { return slices.ContainsFunc(c.of, such) })
 }
 
-// varies reports whether any cell has an interval.
-func (c column) varies() bool {
-	return slices.ContainsFunc(c.of, func(of cell) bool { return of.vary })
-}
+func partial(c cell) bool { return c.partial }
+func varies(c cell) bool  { return c.vary }
 
 // interval returns the mean of values and half of its interval, for fill to write.
 func interval(v []float64) cell {
