@@ -48,21 +48,6 @@ func TestDivergedRuns(t *testing.T) {
 	}
 }
 
-// The unit is written once if it is the same.
-func TestUnitsOfIntervals(t *testing.T) {
-	long, longer := ran("A", 0.1), seeded(1, ran("A", 0.1))
-	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
-	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
-	got := cells(t, Table(long, longer), "A", "time", "up")
-	if want := []string{"3.37 ± 0.42 min", "1.0001 ± 0.0006 MB"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	longer.Rounds[0].Seconds, long.Rounds[0].Seconds = 215, 200
-	if got := cells(t, Table(long, longer), "A", "time"); got[0] != "3.5 ± 1.6 min" {
-		t.Errorf("%q: want one unit", got)
-	}
-}
-
 // Numbers that round to 0 have no sign.
 func TestNoNegativeZero(t *testing.T) {
 	for got, want := range map[string]string{
@@ -84,11 +69,14 @@ func written(q Quantity, signed bool, groups ...[]float64) []string {
 	return each(of, func(c cell) string { return c.text })
 }
 
-// A column has one unit and one number of decimals, unless its numbers are too far apart for that.
+// A column has one unit and one number of decimals, unless its numbers are too far apart for that. An interval does not repeat the unit.
 func TestColumnsHaveOneScale(t *testing.T) {
 	count, plain := Quantity{Unit: "1"}, Quantity{}
 	own := Quantity{Format: func(v float64) string { return fmt.Sprintf("%.1f dB", v) }}
 	for want, got := range map[string][]string{
+		"3.37 ± 0.42 min":                written(Time, false, []float64{200, 204}),
+		"3.5 ± 1.6 min":                  written(Time, false, []float64{200, 215}),
+		"1.0001 ± 0.0006 MB":             written(Up, false, []float64{1_000_000, 1_000_100}),
 		"9.00, 8.40":                     written(count, false, []float64{9}, []float64{8.4}),
 		"9.0, 8.4 ± 4.0":                 written(count, false, []float64{9}, []float64{6.8, 8.4, 10}),
 		"100, 9":                         written(count, false, []float64{100}, []float64{9}),
