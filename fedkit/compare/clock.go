@@ -26,12 +26,14 @@ var (
 	RoundTime = ofClock(Quantity{Name: "round time", Title: "Simulated time of each round", Long: "time", LowerIsBetter: true, Unit: "s",
 		Range: notNegative, Include: []float64{0}, ByRound: roundTimes})
 	// Idle is the share of their time that clients wait.
-	Idle = ofClock(ofTimes(times.idleShare, Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%",
-		LowerIsBetter: true, Range: share, Include: []float64{0}}))
+	Idle = ofClock(ofTimes(func(t times) float64 { return t.idle / (t.busy + t.idle) }, Quantity{Name: "idle", Long: "idle share",
+		Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0}}))
 	// Wasted is the share of busy time without a result.
-	Wasted = ofClock(ofTimes(times.wastedShare, Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share}))
+	Wasted = ofClock(ofTimes(func(t times) float64 { return t.wasted / t.busy }, Quantity{Name: "wasted",
+		Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share}))
 	// Staleness is the mean of ClientResult.Staleness over all results; 0 in synchronous rounds.
-	Staleness = ofTimes(times.staleness, Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two})
+	Staleness = ofTimes(func(t times) float64 { return t.stale / t.results }, Quantity{Name: "staleness", LowerIsBetter: true,
+		Range: notNegative, Format: two})
 )
 
 // Clocked reports whether the run has a clock, because its clients have devices.
@@ -98,10 +100,6 @@ func (t *times) add(r *history.Record) {
 		t.wasted += busy
 	}
 }
-
-func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
-func (t times) wastedShare() float64 { return t.wasted / t.busy }
-func (t times) staleness() float64   { return t.stale / t.results }
 
 // ofTimes reads a quantity of how clients spent their time in a run, and in each round, NaN if no client was at work.
 func ofTimes(of func(times) float64, q Quantity) Quantity {

@@ -33,21 +33,19 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	d[base] = nil // the baseline is not compared with itself
 	t := each(d, stats.PairedT)
 	w, how := wilcoxon(d)
-	count := func(v []float64) cell { return number(float64(len(v))) }
 	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
 	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + how}
 	holm := "Holm: corrected over all lines"
-	add := func(name string, data []string, of []cell, says []string) {
-		all = append(all, column{name: name, data: data, of: of, says: says})
-	}
 	difference := each(d, interval)
 	q.fill(difference, true)
-	add("difference", []string{"±"}, difference, over)
-	add("pairs", nil, each(d, count), over)
-	add("p (t)", nil, each(t, pValue), student)
-	add("p (t, Holm)", nil, each(stats.Holm(t), pValue), append(student, holm))
-	add("p (Wilcoxon)", nil, each(w, pValue), ranks)
-	add("p (Wilcoxon, Holm)", nil, each(stats.Holm(w), pValue), append(ranks, holm))
+	all = []column{
+		{name: "difference", data: []string{"±"}, of: difference, says: over},
+		{name: "pairs", of: each(d, func(v []float64) cell { return number(float64(len(v))) }), says: over},
+		{name: "p (t)", of: each(t, pValue), says: student},
+		{name: "p (t, Holm)", of: each(stats.Holm(t), pValue), says: append(student, holm)},
+		{name: "p (Wilcoxon)", of: each(w, pValue), says: ranks},
+		{name: "p (Wilcoxon, Holm)", of: each(stats.Holm(w), pValue), says: append(ranks, holm)},
+	}
 	for _, c := range all {
 		c.of[base] = cell{numbers: slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
