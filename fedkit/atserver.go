@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets/partition"
-	"fedkit.example/fedkit/internal/holdings"
+	"fedkit.example/fedkit/internal/clientdata"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -35,13 +35,13 @@ func (f *Federation) WithServer(s Server) (_ *Federation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	clients, changed, err := holdings.Without(f.Clients, rows, f.Data.Train.Len())
+	clients, changed, err := clientdata.Without(f.Clients, rows, f.Data.Train.Len())
 	if err != nil {
 		return nil, err
 	}
 	g := *f
 	if g.Clients = clients; changed { // other clients, other programs
-		g.lazy = &lazyEngine{rows: holdings.Train(clients)}
+		g.lazy = &lazyEngine{rows: clientdata.Train(clients)}
 	}
 	note := fmt.Sprintf("; %d rows at the server", len(rows))
 	if s.Draw > 0 {
@@ -61,7 +61,7 @@ func (s *Server) rows(f *Federation) ([]int, error) {
 		return nil, Invalid("Server", fmt.Sprintf("%d rows, Draw = %d", len(s.Rows), s.Draw), "with one of Rows and Draw")
 	}
 	if s.Rows == nil {
-		return holdings.Drawn(f.Clients, s.Draw, Random(s.Seed, "server"))
+		return clientdata.Drawn(f.Clients, s.Draw, Random(s.Seed, "server"))
 	}
 	n, sorted := f.Data.Train.Len(), slices.Sorted(slices.Values(s.Rows))
 	if len(sorted) == 0 || sorted[0] < 0 || sorted[len(sorted)-1] >= n || len(slices.Compact(sorted)) < len(s.Rows) {
@@ -72,7 +72,7 @@ func (s *Server) rows(f *Federation) ([]int, error) {
 
 // serverOf returns the server's rows as a federation of one client, on the same data on the device.
 func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) *Federation {
-	g := &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule, lazy: &lazyEngine{of: f.lazy, rows: holdings.Train(clients)}}
+	g := &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule, lazy: &lazyEngine{of: f.lazy, rows: clientdata.Train(clients)}}
 	return g.sealed()
 }
 
@@ -102,7 +102,7 @@ func (r *Round) solveAtServer(job *Job) (*Updates, error) {
 		return nil, Invalid("Federation.Server", "nil", "set by Federation.WithServer")
 	case job.StayLocal || job.Communicated != nil || job.Down != 0 || job.Up != 0:
 		return nil, Invalid("Job.StayLocal, Communicated, Down or Up", "set", "left out at the server, where nothing travels")
-	case job.Objective == nil && len(holdings.Labeled(&fed.Data.Train, fed.Clients[0].Train)) < len(fed.Clients[0].Train):
+	case job.Objective == nil && len(clientdata.Labeled(&fed.Data.Train, fed.Clients[0].Train)) < len(fed.Clients[0].Train):
 		return nil, Invalid("Job.Objective", "nil", "set at a server with rows without a label, which the task's loss cannot count")
 	}
 	if err := job.Local.refusedIn(atServer, "Job.Local"); err != nil {

@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/source"
+	"fedkit.example/fedkit/internal/stopping"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -105,7 +105,7 @@ func graphsOf(t *Task) (all struct{ Init, Forward, Loss, Accuracy, Train, Featur
 }
 
 // checkRun checks the options of a run and those of its strategy, and returns when the run ends.
-func checkRun(fed *Federation, all []Strategy, o Options) (*early.Rule, error) {
+func checkRun(fed *Federation, all []Strategy, o Options) (*stopping.Rule, error) {
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return nil, Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}

@@ -10,9 +10,9 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/clientdata"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fit"
-	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/serving"
@@ -45,7 +45,7 @@ func (r evaluation) evaluate(s Strategy) {
 // scored returns the score of the global model on all labeled examples of a part, and each client's on its own under its served model.
 func (r evaluation) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
 	if sv.Global != nil {
-		all := holdings.Labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
+		all := clientdata.Labeled(r.Fed.Data.Part(part), r.Fed.partRows(part))
 		s := r.scores(sv.Global, part, engine.Evaluation{Rows: all})
 		if s == nil {
 			return nil, nil
@@ -75,7 +75,7 @@ func (r evaluation) evalRows(part datasets.Part) [][]int {
 		drawn = r.Rand("evaluate").Perm(m)[:n]
 	}
 	for _, c := range drawn {
-		rows[c] = holdings.Of(r.Fed.Clients[c], part)
+		rows[c] = clientdata.Of(r.Fed.Clients[c], part)
 	}
 	return rows
 }

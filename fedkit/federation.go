@@ -15,9 +15,9 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/clientdata"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -39,7 +39,7 @@ type Federation struct {
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest
-	origin       *holdings.Origin
+	origin       *clientdata.Origin
 	interceptors []Interceptor
 	wrong        error // of an interceptor, which a run reports
 	lazy         *lazyEngine
@@ -107,7 +107,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}
-	if clients, out := holdings.LabeledOnly(deal.Data, deal.Clients); out > 0 {
+	if clients, out := clientdata.LabeledOnly(deal.Data, deal.Clients); out > 0 {
 		words += fmt.Sprintf("; %d rows without a label left out", out)
 		deal = &partition.Partitioned{Data: deal.Data, Clients: clients, Shared: deal.Shared}
 		if err := deal.Check(); err != nil {
@@ -118,7 +118,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err != nil {
 		return nil, err
 	}
-	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule, lazy: &lazyEngine{rows: holdings.Train(deal.Clients)}}
+	f := &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule, lazy: &lazyEngine{rows: clientdata.Train(deal.Clients)}}
 	return f.sealed(), nil
 }
 
@@ -317,7 +317,7 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	if f.Unseen != nil {
 		all = slices.Concat(all, f.Unseen.Clients)
 	}
-	if _, out := holdings.LabeledOnly(d, all); out > 0 {
+	if _, out := clientdata.LabeledOnly(d, all); out > 0 {
 		return nil, Invalid("data", fmt.Sprintf("%d of the clients' rows without a label", out), "with a label at some position of each, as fedkit.New needs")
 	}
 	g := *f

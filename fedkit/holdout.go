@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"fedkit.example/datasets/partition"
-	"fedkit.example/fedkit/internal/holdings"
+	"fedkit.example/fedkit/internal/clientdata"
 )
 
 // UnseenServer is a strategy that serves unseen clients in its own way. By default, an unseen client gets the global model or, if
@@ -34,7 +34,7 @@ func (f *Federation) HoldOut(n int, seed uint64) (_ *Federation, err error) {
 	if f.Unseen != nil || f.interceptors != nil {
 		return nil, Invalid("federation", f.Rule, "one without clients held out, attacks and other interceptors: they come after HoldOut")
 	}
-	out, err := holdings.HoldOut(f.Clients, n, func(group int) *rand.Rand { return Random(seed, "hold out", group) })
+	out, err := clientdata.HoldOut(f.Clients, n, func(group int) *rand.Rand { return Random(seed, "hold out", group) })
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (f *Federation) HoldOut(n int, seed uint64) (_ *Federation, err error) {
 
 // sealed sets what is kept of the federation as it was made.
 func (f *Federation) sealed() *Federation {
-	f.manifest, f.origin = f.manifestOf(), holdings.OriginOf(f.Data, f.Clients, f.Task)
+	f.manifest, f.origin = f.manifestOf(), clientdata.OriginOf(f.Data, f.Clients, f.Task)
 	return f
 }
 

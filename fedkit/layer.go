@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/clientdata"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/holdings"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -61,7 +61,7 @@ func (f *Federation) Rows(client int, part datasets.Part) (_ *mat.Dense, err err
 	if err := f.checkOwn(part, []int{client}); err != nil {
 		return nil, err
 	}
-	rows, split := holdings.Of(f.Clients[client], part), f.Data.Part(part)
+	rows, split := clientdata.Of(f.Clients[client], part), f.Data.Part(part)
 	if len(rows) == 0 {
 		return nil, Invalid("client", client, "one that has examples of this part")
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/clientdata"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/task"
@@ -33,7 +33,7 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 	if bytes+max(float64(engine.CPU.Memory), 32*d) < memory.Available() { // whatever programs take
 		return nil
 	}
-	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, holdings.Train(f.Clients))
+	lanes, perLane := engine.SideBySide(task.ForEngine(f.Task), f.Data, clientdata.Train(f.Clients))
 	if !own { // as many clients train for fewer models
 		lanes, perLane = 1, lanes*perLane
 	}
@@ -105,15 +105,15 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 	case l.Steps > 0:
 		return f.fitsSteps("Steps", l.Steps, float64(l.Steps), l, n)
 	}
-	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(holdings.Largest(f.Clients))/float64(f.batch(l))), l, n)
+	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(clientdata.Largest(f.Clients))/float64(f.batch(l))), l, n)
 }
 
 // batch returns the largest number of examples in a batch.
 func (f *Federation) batch(l Local) int {
 	if l.Batch == FullBatch {
-		return holdings.Largest(f.Clients)
+		return clientdata.Largest(f.Clients)
 	}
-	return min(l.Batch, holdings.Largest(f.Clients))
+	return min(l.Batch, clientdata.Largest(f.Clients))
 }
 
 // fitsSteps refuses an option that makes some client take more steps than there is memory for.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/stopping"
 )
 
 // Options are the options of a run. The zero value is a plain run, except that Rounds is required. Options that are not tagged
@@ -176,7 +176,7 @@ type StopAt struct {
 }
 
 // earlyRule resolves StopAt.
-func (o Options) earlyRule(fed *Federation) (*early.Rule, error) {
-	s := early.Rule{Quantity: o.StopAt.Quantity, Value: o.StopAt.Value, Patience: o.StopAt.Patience, Rounds: o.Rounds}
-	return early.Resolve(s, fed.ofValues(), o.Metrics)
+func (o Options) earlyRule(fed *Federation) (*stopping.Rule, error) {
+	s := stopping.Rule{Quantity: o.StopAt.Quantity, Value: o.StopAt.Value, Patience: o.StopAt.Patience, Rounds: o.Rounds}
+	return stopping.Resolve(s, fed.ofValues(), o.Metrics)
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/clientdata"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/holdings"
 	"fedkit.example/fedkit/internal/measure"
 	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
@@ -153,7 +153,7 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if c := r.time(); c != nil {
 			for _, i := range clients {
-				bytes, examples := models.Rows()*r.Fed.Task.Bytes(), models.Rows()*len(holdings.Of(r.Fed.Clients[i], part))
+				bytes, examples := models.Rows()*r.Fed.Task.Bytes(), models.Rows()*len(clientdata.Of(r.Fed.Clients[i], part))
 				end = max(end, c.Score(i, float64(bytes)+r.base(i, 1), float64(examples)))
 			}
 		}
@@ -224,7 +224,7 @@ func (f *Federation) ownRows(part datasets.Part, clients []int) [][]int {
 	rows := make([][]int, len(clients))
 	for i, c := range clients {
 		if c >= 0 && c < f.Size() {
-			rows[i] = holdings.Of(f.Clients[c], part)
+			rows[i] = clientdata.Of(f.Clients[c], part)
 		}
 	}
 	return rows

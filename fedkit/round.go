@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
-	"fedkit.example/fedkit/internal/past"
+	"fedkit.example/fedkit/internal/participation"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -31,7 +31,7 @@ type Round struct {
 	record       *Record
 	rows         map[int]int // by client, its row in the record
 	stage        string
-	past         *past.Past
+	past         *participation.Log
 	clock        *sim.Clock
 	memories     *memories   // of the clients' optimizers, if they are kept
 	bases        *bases      // who has the frozen parameters, if there are any
@@ -227,8 +227,8 @@ type PastUser interface {
 }
 
 // newPast keeps all Results if the history does, or a PastUser needs them.
-func newPast(fed *Federation, all []Strategy, k Keep) *past.Past {
-	return past.New(fed.Size(), k.Results == 0 || uses(all, PastUser.UsesPast))
+func newPast(fed *Federation, all []Strategy, k Keep) *participation.Log {
+	return participation.New(fed.Size(), k.Results == 0 || uses(all, PastUser.UsesPast))
 }
 
 // Last returns a client's result in the latest earlier round in which it took part, zero if there is none, and the number of those

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/checkpoint"
-	"fedkit.example/fedkit/internal/claims"
-	"fedkit.example/fedkit/internal/early"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/exclusive"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/internal/nested"
-	"fedkit.example/fedkit/internal/past"
+	"fedkit.example/fedkit/internal/participation"
+	"fedkit.example/fedkit/internal/stopping"
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
@@ -110,14 +110,14 @@ type underway struct {
 	fed      *Federation
 	strategy Strategy // what runs: a copy of the caller's, with its defaults
 	opts     Options  // Rounds are fewer once StopAt has ended the run
-	stop     *early.Rule
+	stop     *stopping.Rule
 	on       engine.Device
 	h        *History
-	past     *past.Past
+	past     *participation.Log
 	clock    *sim.Clock
 	states   checkpoint.States // of what runs, and what else must outlive a round
 	callers  checkpoint.States // of the caller's strategies, where they are read between rounds and after the run
-	claims   claims.Claims     // the strategies, their States, the checkpoint
+	claims   exclusive.Claims  // the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
 	bases    *bases            // who has the frozen parameters, if there are any; one of states
 	clusters bool              // the strategy last served clusters
@@ -158,7 +158,7 @@ func begin(fed *Federation, s Strategy, o Options) (_ *underway, err error) {
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
-	u.claims = claims.Of(all, u.callers, o.Checkpoint)
+	u.claims = exclusive.Of(all, u.callers, o.Checkpoint)
 	fed.reportLone(s)
 	return u, u.claim()
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/claims"
+	"fedkit.example/fedkit/internal/exclusive"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/serving"
@@ -52,7 +52,7 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if _, err := checkRun(fed, all, u.opts); err != nil {
 		return nil, err
 	}
-	u.claims = claims.Of(all, u.callers, "")
+	u.claims = exclusive.Of(all, u.callers, "")
 	if err := u.claim(); err != nil {
 		return nil, err
 	}

@@ -223,62 +223,37 @@ func (c *Claim) beyond(v []float64) []float64 {
 
 // verdict sums up the settings of a claim.
 func (c *Claim) verdict(of []measured) string {
-	n := map[side]int{}
+	on := map[side][]string{} // names of settings
 	for _, m := range of {
-		n[m.says]++
+		on[m.says] = append(on[m.says], m.Name)
 	}
-	var parts []string
-	say := func(words string, which side) {
-		if n[which] > 0 {
-			parts = append(parts, words+among(of, which))
-		}
+	opposite, supports := "the opposite", len(on[support])
+	if c.Says.value != 0 {
+		opposite = []string{above: "less", below: "more", reported: ""}[c.Says.kind] + " than claimed"
 	}
-	supports, against := n[support], n[more]+n[less]
-	holds, opposite := "holds", "the opposite"
-	switch {
-	case c.Says.kind == reported:
-		holds = "as reported"
-	case c.Says.value != 0:
-		opposite = map[int]string{above: "less", below: "more"}[c.Says.kind] + " than claimed"
-	}
-	switch {
-	case n[untested] == len(of):
-		return "too few runs"
-	case supports == len(of):
-		return holds
-	case c.Says.kind == reported:
-		say(holds, support)
-		say("more than reported", more)
-		say("less than reported", less)
-	case supports+n[untested] == len(of):
-		say(holds, support)
-	case supports > 0:
-		say(holds+" only", support)
-	case against > 0:
+	if supports == 0 {
 		opposite = "does not hold here: " + opposite
-	default:
+	}
+	words := map[side]string{support: "holds", more: opposite, less: opposite, untested: "too few runs"}
+	var parts []string
+	switch {
+	case c.Says.kind == reported:
+		words[support], words[more], words[less] = "as reported", "more than reported", "less than reported"
+	case supports > 0 && supports+len(on[untested]) < len(of):
+		words[support] = "holds only"
+	case len(on[nothing]) > 0 && len(on[nothing])+len(on[untested]) == len(of):
 		parts = []string{"not seen here"}
 	}
-	if c.Says.kind != reported {
-		say(opposite, more)
-		say(opposite, less)
-	}
-	say("too few runs", untested)
-	return strings.Join(parts, "; ")
-}
-
-// among names the settings on a side, unless there is only one.
-func among(of []measured, which side) string {
-	var names []string
-	for _, m := range of {
-		if m.says == which {
-			names = append(names, m.Name)
+	for _, s := range []side{support, more, less, untested} {
+		switch all := len(on[s]) == len(of); {
+		case on[s] == nil:
+		case len(of) == 1, all && s == support, all && s == untested:
+			parts = append(parts, words[s])
+		default:
+			parts = append(parts, words[s]+" with "+strings.Join(on[s], ", "))
 		}
 	}
-	if len(of) == 1 {
-		return ""
-	}
-	return " with " + strings.Join(names, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // fill writes the table.
@@ -294,35 +269,27 @@ func (c Claims) fill(t *table.Table) {
 	t.Data = [][]any{{"claim", "source", "effect", "bound", "claimed", "unit", "setting", "here", "here ±", "gap", "n", "p", "p (Holm)", "verdict", "cell", "why"}}
 	links, tests, verdicts, interval := map[int]string{}, 0, map[string]int{}, ""
 	for _, l := range c {
-		of, u := l.judge(), unitNumber(l.Unit)
+		of, bound := l.judge(), []string{above: "above", below: "below", reported: "reported"}[l.Says.kind]
 		verdict := l.verdict(of)
 		verdicts[kind(verdict)]++
 		if l.Cell != "" {
 			links[len(t.Lines)] = "#" + Heading(l.Cell)
 		}
 		for i, m := range of {
-			here, gap, p := u.write(m.mean, m.half), "", ""
-			switch {
-			case l.Says.kind == reported:
-				gap = u.gap(m.mean - l.Says.value)
-			case l.Says.value == 0:
-				here = u.signed(m.mean, m.half)
-			}
+			here, gap, p := l.write(&m)
 			if finite(m.p) {
 				tests++
 			}
 			if strings.Contains(here, "±") {
 				interval = ", ± 95 % confidence interval, each alone"
 			}
-			if l.Within == 0 {
-				p = pValue(m.holm).text
-			}
 			line := []string{"", "", "", m.Name, "", here, gap, m.count(), p, "", "", ""}
 			if i == 0 {
-				line[0], line[1], line[2], line[4], line[9], line[10], line[11] = l.What, l.Source, l.Effect, l.Says.write(u), verdict, l.Cell, l.Why
+				line[0], line[1], line[2], line[4], line[9], line[10], line[11] = l.What, l.Source, l.Effect, l.bound(), verdict, l.Cell, l.Why
 			}
 			t.Lines = append(t.Lines, line)
-			t.Data = append(t.Data, []any{l.What, l.Source, l.Effect, []string{"above", "below", "reported"}[l.Says.kind], l.Says.value, l.Unit, m.Name, m.mean, m.half, m.mean - l.Says.value, float64(m.n), m.p, m.holm, verdict, l.Cell, l.Why})
+			t.Data = append(t.Data, []any{l.What, l.Source, l.Effect, bound, l.Says.value, l.Unit, m.Name, m.mean, m.half, m.mean - l.Says.value,
+				float64(m.n), m.p, m.holm, verdict, l.Cell, l.Why})
 		}
 	}
 	t.Note = note(verdicts, tests, interval)
@@ -330,6 +297,31 @@ func (c Claims) fill(t *table.Table) {
 	for line, to := range links {
 		t.Links[table.At{Line: line, Column: slices.Index(t.Lines[0], "see")}] = to
 	}
+}
+
+// write writes what came out in a setting.
+func (c *Claim) write(m *measured) (here, gap, p string) {
+	u := unitNumber(c.Unit)
+	here = u.write(m.mean, m.half)
+	switch {
+	case c.Says.kind == reported:
+		gap = u.gap(m.mean - c.Says.value)
+	case c.Says.value == 0:
+		here = u.signed(m.mean, m.half)
+	}
+	if c.Within == 0 {
+		p = pValue(m.holm).text
+	}
+	return here, gap, p
+}
+
+// bound writes what is claimed: "20 rounds", "> 50.0 %".
+func (c *Claim) bound() string {
+	u := unitNumber(c.Unit)
+	if c.Says.value == 0 && c.Says.kind != reported {
+		u = ""
+	}
+	return []string{above: "> ", below: "< ", reported: ""}[c.Says.kind] + u.write(c.Says.value, math.NaN())
 }
 
 // prune leaves out empty columns, and finds those that are set to the left, and those whose cells span the lines below.
@@ -350,14 +342,6 @@ func prune(t *table.Table, left, tall []string) {
 			t.Tall = append(t.Tall, k)
 		}
 	}
-}
-
-// write writes what is claimed: "20 rounds", "> 50.0 %".
-func (b Bound) write(u unitNumber) string {
-	if b.value == 0 && b.kind != reported {
-		u = ""
-	}
-	return []string{"> ", "< ", ""}[b.kind] + u.write(b.value, math.NaN())
 }
 
 // count writes the number of finite numbers, and of all if some are not.

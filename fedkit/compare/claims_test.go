@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/table"
 )
 
@@ -155,21 +156,6 @@ func TestReproducedAndTested(t *testing.T) {
 	}
 }
 
-func TestClaimsMistakes(t *testing.T) {
-	in := []Setting{{"x", clear}}
-	for says, l := range map[string]Claims{
-		"compare: claims: no claim":                                                {},
-		`compare: claims: invalid: What = ""`:                                      {{In: in}},
-		`compare: claims: claim "A": invalid: In = empty: must be at least one`:    {{What: "A", In: []Setting{}}},
-		`compare: claims: claim "A": invalid: Setting.Name = "": must be set, as `: {{What: "A", In: append(in, Setting{})}},
-		`compare: claims: claim "A": invalid: Says = NaN: must be finite`:          {{What: "A", In: in, Says: Above(nan)}},
-	} {
-		if err := l.Table().Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
-			t.Errorf("%v, want %q", err, says)
-		}
-	}
-}
-
 func TestHeading(t *testing.T) {
 	for words, want := range map[string]string{"Who wins": "Who-wins", "3 · Who  wins, if?": "3-Who-wins,-if?", `a "b" c%20 <d>`: "a"} {
 		if got := Heading(words); got != want {
@@ -197,5 +183,33 @@ func TestReported(t *testing.T) {
 		if got := cells(t, Claims{c.l}.Table(), "A", "reported", "here", "gap"); !slices.Equal(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// A lead is positive if the first is better, seed by seed, and a panel without runs has none.
+func TestLead(t *testing.T) {
+	x := Panel{"x", slices.Concat(method("A", 0.9, 0.7, 0.8), method("B", 0.4, 0.6), method("C", 0.1))}
+	bad := Panel{"bad", []*history.History{nil}}
+	for what, c := range map[string]struct {
+		got  []Setting
+		want []float64
+	}{
+		"accuracy": {Lead(Quantity{}, "A", "B", x, bad), []float64{0.5, 0.1}},
+		"loss":     {Lead(Loss, "B", "A", x, bad), []float64{-0.5, -0.1}},
+		"saved":    {Saved(Loss, "A", "B", x, bad), []float64{0.833333333333, 0.25}}, // 1 − 0.1/0.6, 1 − 0.3/0.4
+		"nobody":   {Lead(Accuracy, "A", "D", x, bad), nil},
+		"never":    {Lead(RoundsTo(0.5), "A", "B", x, bad), []float64{nan, 0}},
+	} {
+		if len(c.got) != 2 || c.got[0].Name != "x" || c.got[1].Name != "bad" || c.got[1].Here != nil {
+			t.Errorf("%s: %v", what, c.got)
+		}
+		if got := c.got[0].Here; !slices.EqualFunc(got, c.want, func(a, b float64) bool { return a == b || a != a && b != b }) {
+			t.Errorf("%s: %v, want %v", what, got, c.want)
+		}
+	}
+	// The second seed of A is at 0.7 in round 2, as B is; B's first is never at 0.5.
+	tab := Claims{{What: "A", In: Lead(RoundsTo(0.5), "A", "B", x)}}.Table()
+	if got := cells(t, tab, "A", "n", "verdict"); !slices.Equal(got, []string{"1/2", "too few runs"}) {
+		t.Errorf("%q", got)
 	}
 }

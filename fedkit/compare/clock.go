@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -27,12 +26,14 @@ var (
 	RoundTime = ofClock(Quantity{Name: "round time", Title: "Simulated time of each round", Long: "time", LowerIsBetter: true, Unit: "s",
 		Range: notNegative, Include: []float64{0}, ByRound: roundTimes})
 	// Idle is the share of their time that clients wait.
-	Idle = ofClock(ofTimes(times.idleShare, Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%",
-		LowerIsBetter: true, Range: share, Include: []float64{0}}))
+	Idle = ofClock(ofTimes(func(t times) float64 { return t.idle / (t.busy + t.idle) }, Quantity{Name: "idle", Long: "idle share",
+		Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0}}))
 	// Wasted is the share of busy time without a result.
-	Wasted = ofClock(ofTimes(times.wastedShare, Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share}))
+	Wasted = ofClock(ofTimes(func(t times) float64 { return t.wasted / t.busy }, Quantity{Name: "wasted",
+		Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share}))
 	// Staleness is the mean of ClientResult.Staleness over all results; 0 in synchronous rounds.
-	Staleness = ofTimes(times.staleness, Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two})
+	Staleness = ofTimes(func(t times) float64 { return t.stale / t.results }, Quantity{Name: "staleness", LowerIsBetter: true,
+		Range: notNegative, Format: two})
 )
 
 // Clocked reports whether the run has a clock, because its clients have devices.
@@ -46,22 +47,15 @@ func (r *Run) Timed() error {
 	return fmt.Errorf("history %q has no simulated clock: its clients have no devices (see Federation.WithDevices)", r.Name)
 }
 
-// ofClock is a quantity that only runs with a clock and a round have.
+// ofClock is a quantity that only runs with a clock have.
 func ofClock(q Quantity) Quantity {
-	q.lacks = (*Run).Timed
-	values, number := q.ByRound, q.Value
-	q.ByRound = func(r *Run, b Basis) []Value {
+	q = q.through(func(r *Run, b Basis) (*Run, Basis) {
 		if !r.Clocked() {
-			return nil
+			r = &Run{History: &history.History{}}
 		}
-		return values(r, b)
-	}
-	q.Summary = func(r *Run, b Basis) float64 {
-		if !r.Clocked() || r.History.Last() == nil {
-			return math.NaN()
-		}
-		return number(r, b)
-	}
+		return r, b
+	})
+	q.lacks = (*Run).Timed
 	return q
 }
 
@@ -107,10 +101,6 @@ func (t *times) add(r *history.Record) {
 	}
 }
 
-func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
-func (t times) wastedShare() float64 { return t.wasted / t.busy }
-func (t times) staleness() float64   { return t.stale / t.results }
-
 // ofTimes reads a quantity of how clients spent their time in a run, and in each round, NaN if no client was at work.
 func ofTimes(of func(times) float64, q Quantity) Quantity {
 	q.Summary = func(r *Run, _ Basis) float64 {
@@ -133,17 +123,13 @@ func ofTimes(of func(times) float64, q Quantity) Quantity {
 // lacking names the columns that some runs cannot have, because their Results were not kept: among those shown or, if no columns
 // were asked for, those of runs with a clock.
 func lacking(runs []*Run, shown []column, asked bool) []string {
-	if !slices.ContainsFunc(runs, (*Run).light) {
-		return nil
+	names := []string{Idle.Name, Wasted.Name, Staleness.Name}
+	if asked || !slices.ContainsFunc(runs, (*Run).Clocked) {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(shown, func(c column) bool { return c.name == name })
+		})
 	}
-	usual := !asked && slices.ContainsFunc(runs, (*Run).Clocked)
-	var names []string
-	for _, q := range []Quantity{Idle, Wasted, Staleness} {
-		if usual || slices.ContainsFunc(shown, func(c column) bool { return c.name == q.Name }) {
-			names = append(names, q.Name)
-		}
-	}
-	if names == nil {
+	if len(names) == 0 || !slices.ContainsFunc(runs, (*Run).light) {
 		return nil
 	}
 	return []string{strings.Join(names, ", ") + ": of runs whose history has what each client did: Load in place of LoadLight, Histories in place of Light"}
@@ -151,12 +137,6 @@ func lacking(runs []*Run, shown []column, asked bool) []string {
 
 // light reports whether clients trained, but their Results were not kept.
 func (r *Run) light() bool {
-	trained := false
-	for i := range r.History.Rounds {
-		if r.History.Rounds[i].Results != nil {
-			return false
-		}
-		trained = trained || r.History.Rounds[i].Training() != nil
-	}
-	return trained
+	return slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Training() != nil }) &&
+		!slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Results != nil })
 }

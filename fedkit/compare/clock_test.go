@@ -87,17 +87,15 @@ func TestSimulatedTo(t *testing.T) {
 	}
 }
 
-// Without Results, the clients' times are unknown.
+// Without Results, the clients' times are unknown. A client that sits out waits for the whole round.
 func TestIdleOfSomeRounds(t *testing.T) {
-	h := timed(ran("A", 0.5, 0.5, 0.5), 10, 20, 30)
-	h.Rounds[0].Results = []history.ClientResult{{Client: 1, Arrived: 4}}
-	h.Rounds[1].Summary, h.Rounds[1].Absences = &history.Summary{Training: &history.Training{Clients: 1}}, []history.Absence{{Begin: 10, End: 90}}
-	h.Rounds[2].Absences = []history.Absence{{Begin: 20, End: 26, DroppedOut: true}}
-	if got := Idle.Of(h); !near(got, []float64{6. / 16}) {
-		t.Errorf("idle %v, want 6 of 16 s", got)
-	}
-	if got := Wasted.Of(h); !near(got, []float64{6. / 10}) {
-		t.Errorf("wasted %v, want 6 of 10 s", got)
+	some, out := timed(ran("A", 0.5, 0.5, 0.5), 10, 20, 30), timed(ran("A", 0.5), 10)
+	some.Rounds[0].Results = []history.ClientResult{{Client: 1, Arrived: 4}}
+	some.Rounds[1].Summary, some.Rounds[1].Absences = &history.Summary{Training: &history.Training{Clients: 1}}, []history.Absence{{Begin: 10, End: 90}}
+	some.Rounds[2].Absences = []history.Absence{{Begin: 20, End: 26, DroppedOut: true}}
+	out.Rounds[0].Results, out.Rounds[0].Absences = []history.ClientResult{{Client: 1, Arrived: 4}}, []history.Absence{{Excluded: true}}
+	if idle, wasted := Idle.Of(some, out), Wasted.Of(some, out); !near(idle, []float64{6. / 16, 16. / 20}) || !near(wasted, []float64{6. / 10, 0}) {
+		t.Errorf("idle %v, want 6 of 16 s and 16 of 20 s; wasted %v, want 6 of 10 s and none", idle, wasted)
 	}
 }
 
@@ -119,15 +117,6 @@ func TestIdleOfLightRuns(t *testing.T) {
 	}
 	if got := cells(t, Table(light, whole), "B", "idle", "simulated"); !slices.Equal(got, []string{"–", "10 s"}) {
 		t.Errorf("%q", got)
-	}
-}
-
-// A client that sits out waits for the whole round.
-func TestIdleOfThoseWhoSitOut(t *testing.T) {
-	h := timed(ran("A", 0.5), 10)
-	h.Rounds[0].Results, h.Rounds[0].Absences = []history.ClientResult{{Client: 1, Arrived: 4}}, []history.Absence{{Excluded: true}}
-	if idle, wasted := Idle.Of(h), Wasted.Of(h); !near(idle, []float64{16. / 20}) || !near(wasted, []float64{0}) {
-		t.Errorf("idle %v, want 16 of 20 s; wasted %v", idle, wasted)
 	}
 }
 

@@ -15,75 +15,73 @@ import (
 // partition and parts as far as both have them), in the order of the first. Pairs without two finite values are left out. The
 // result is nil if the runs cannot be compared.
 func Differences(q Quantity, of, base []*history.History) []float64 {
-	runs, err := Runs(append(slices.Clone(of), base...)...)
+	runs, b, err := compared(Runs, slices.Concat(of, base))
 	if err != nil {
 		return nil
 	}
-	b, err := CommonBasis(runs)
-	if err != nil {
-		return nil
-	}
-	return q.orAccuracy().pairs(&Group{Runs: runs[:len(of)]}, &Group{Runs: runs[len(of):]}, b)
+	return q.pairs(&Group{Runs: runs[:len(of)]}, &Group{Runs: runs[len(of):]}, b)
 }
 
 // differences returns the columns that compare each group with the baseline.
 func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) {
-	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
-	if base < 0 {
-		has := each(gs, func(g *Group) string { return g.Name })
-		return nil, fault.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
+	base, err := find(gs, "Baseline", c.Baseline)
+	if err != nil {
+		return nil, err
 	}
 	q := c.By.For(gs[base].Runs...)
 	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })
 	d[base] = nil // the baseline is not compared with itself
-	t, w := each(d, stats.PairedT), each(d, wilcoxonOfPairs)
-	count := func(v []float64) cell { return number(float64(len(v))) }
+	t := each(d, stats.PairedT)
+	w, how := wilcoxon(d)
 	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
-	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + distribution(d)}
+	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + how}
 	holm := "Holm: corrected over all lines"
-	add := func(name string, data []string, of []cell, says []string) {
-		all = append(all, column{name: name, data: data, of: of, says: says})
-	}
 	difference := each(d, interval)
 	q.fill(difference, true)
-	add("difference", []string{"±"}, difference, over)
-	add("pairs", nil, each(d, count), over)
-	add("p (t)", nil, each(t, pValue), student)
-	add("p (t, Holm)", nil, each(stats.Holm(t), pValue), append(student, holm))
-	add("p (Wilcoxon)", nil, each(w, pValue), ranks)
-	add("p (Wilcoxon, Holm)", nil, each(stats.Holm(w), pValue), append(ranks, holm))
+	all = []column{
+		{name: "difference", data: []string{"±"}, of: difference, says: over},
+		{name: "pairs", of: each(d, func(v []float64) cell { return number(float64(len(v))) }), says: over},
+		{name: "p (t)", of: each(t, pValue), says: student},
+		{name: "p (t, Holm)", of: each(stats.Holm(t), pValue), says: append(student, holm)},
+		{name: "p (Wilcoxon)", of: each(w, pValue), says: ranks},
+		{name: "p (Wilcoxon, Holm)", of: each(stats.Holm(w), pValue), says: append(ranks, holm)},
+	}
 	for _, c := range all {
 		c.of[base] = cell{numbers: slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
 	return all, nil
 }
 
-// wilcoxonOfPairs is NaN for one pair, whose p value is 1 whatever the difference is.
-func wilcoxonOfPairs(d []float64) float64 {
-	if len(d) < 2 {
-		return math.NaN()
+// find returns the place of the group that an option names.
+func find(gs []*Group, option, name string) (int, error) {
+	if i := slices.Index(names(gs), name); i >= 0 {
+		return i, nil
 	}
-	p, _ := stats.Wilcoxon(d)
-	return p
+	return 0, fault.Invalid(option, fmt.Sprintf("%q", name), oneOf(names(gs)))
 }
 
-// distribution says how Wilcoxon's p values were computed.
-func distribution(all [][]float64) string {
+// wilcoxon returns the p values of each, and says how they were computed. They are NaN for one pair, whose p value is 1 whatever the
+// difference is.
+func wilcoxon(differences [][]float64) (p []float64, how string) {
 	used := map[bool]bool{} // exact or not
-	for _, d := range all {
-		if _, exact := stats.Wilcoxon(d); len(d) > 1 {
+	for _, d := range differences {
+		v, exact := stats.Wilcoxon(d)
+		if len(d) < 2 {
+			v = math.NaN()
+		} else {
 			used[exact] = true
 		}
+		p = append(p, v)
 	}
 	switch {
 	case used[true] && used[false]:
-		return " (exact, or normal approximation)"
+		how = " (exact, or normal approximation)"
 	case used[true]:
-		return " (exact)"
+		how = " (exact)"
 	case used[false]:
-		return " (normal approximation)"
+		how = " (normal approximation)"
 	}
-	return ""
+	return p, how
 }
 
 // pairs returns the differences between runs of two groups that have equal seeds and finite values.
@@ -91,15 +89,25 @@ func (q Quantity) pairs(g, base *Group, b Basis) []float64 {
 	return finites(q.overPairs(g, base, b, func(v, base float64) float64 { return rounded(v - base) }))
 }
 
-// overPairs compares the runs of two groups that have equal seeds; each run counts once.
-func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float64) float64) (all []float64) {
-	used := make([]bool, len(base.Runs))
-	for _, r := range g.Runs {
-		for i, o := range base.Runs {
-			if !used[i] && paired(r, o) {
-				used[i] = true
-				all = append(all, compare(q.Value(r, b), q.Value(o, b)))
-				break
+// overPairs compares the runs of two groups that have equal seeds.
+func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float64) float64) []float64 {
+	return each(matched(g, base), func(pair []*Run) float64 { return compare(q.Value(pair[0], b), q.Value(pair[1], b)) })
+}
+
+// matched returns each run of the first group with those of the others that have equal seeds, if there are such; each run counts once.
+func matched(gs ...*Group) (all [][]*Run) {
+	used := map[*Run]bool{}
+	for _, first := range gs[0].Runs {
+		block := []*Run{first}
+		for _, g := range gs[1:] {
+			if i := slices.IndexFunc(g.Runs, func(r *Run) bool { return !used[r] && paired(first, r) }); i >= 0 {
+				block = append(block, g.Runs[i])
+			}
+		}
+		if len(block) == len(gs) {
+			all = append(all, block)
+			for _, r := range block {
+				used[r] = true
 			}
 		}
 	}
@@ -108,13 +116,14 @@ func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float6
 
 // pValue writes a p value with three digits after the point.
 func pValue(p float64) cell {
+	c := cell{text: fmt.Sprintf("%.3f", p), numbers: []float64{p}}
 	switch {
 	case math.IsNaN(p):
-		return cell{text: "–", numbers: []float64{p}}
+		c.text = "–"
 	case p < 0.0005: // would be 0.000
-		return cell{text: "< 0.001", numbers: []float64{p}}
+		c.text = "< 0.001"
 	}
-	return cell{text: fmt.Sprintf("%.3f", p), numbers: []float64{p}}
+	return c
 }
 
 // Lead returns by how much one group of runs is better than another in each panel, for Claims: the differences of a quantity
@@ -124,7 +133,6 @@ func pValue(p float64) cell {
 //
 //	compare.Claim{What: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
 func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
-	q = q.orAccuracy()
 	return q.settings(of, over, panels, func(v, base float64) float64 {
 		if q.LowerIsBetter {
 			v, base = base, v
@@ -136,7 +144,7 @@ func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
 // Saved is Lead for a quantity of which less is better, as a share of what the second group needs: 1 − v/v′, so that 0.5 is half
 // of it, in the unit "%".
 func Saved(q Quantity, of, over string, panels ...Panel) []Setting {
-	return q.orAccuracy().settings(of, over, panels, func(v, base float64) float64 { return rounded(1 - v/base) })
+	return q.settings(of, over, panels, func(v, base float64) float64 { return rounded(1 - v/base) })
 }
 
 // rounded drops rounding errors, so that 0.3 − 0.2 and 0.2 − 0.1 are a tie.
@@ -146,22 +154,16 @@ func rounded(v float64) float64 { return math.Round(1e12*v) / 1e12 }
 func (q Quantity) settings(of, over string, panels []Panel, compare func(v, base float64) float64) []Setting {
 	return each(panels, func(p Panel) Setting {
 		s := Setting{Name: p.Name}
-		runs, err := Runs(p.Runs...)
-		if err != nil {
-			return s
-		}
-		b, err := CommonBasis(runs)
+		runs, b, err := compared(Runs, p.Runs)
 		if err != nil {
 			return s
 		}
 		gs := GroupRuns(runs)
-		i := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == of })
-		k := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == over })
-		if i >= 0 && over == "" {
-			s.Here = each(gs[i].Runs, func(r *Run) float64 { return q.Value(r, b) })
-		}
-		if i >= 0 && k >= 0 {
-			s.Here = q.overPairs(gs[i], gs[k], b, compare)
+		switch g, base := named(gs, of), named(gs, over); {
+		case g != nil && over == "":
+			s.Here = q.values(g.Runs, b)
+		case g != nil && base != nil:
+			s.Here = q.overPairs(g, base, b, compare)
 		}
 		return s
 	})
@@ -190,7 +192,6 @@ type Effect struct {
 //
 // Errors: no panel, those of Table for the runs of a panel, no group called baseline, no other group, one without a pair of finite values.
 func Effects(q Quantity, baseline string, panels ...Panel) (all []Effect, ranked bool, err error) {
-	q = q.orAccuracy()
 	if all, err = q.fromBaseline(baseline, panels); err != nil {
 		return nil, false, err
 	}
@@ -242,10 +243,9 @@ func (q Quantity) fromBaseline(baseline string, panels []Panel) (all []Effect, e
 	}
 	q = q.For(runs...)
 	for i, gs := range groups {
-		base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == baseline })
-		if base < 0 {
-			has := each(gs, func(g *Group) string { return g.Name })
-			return nil, fmt.Errorf("panel %q: %w", panels[i].Name, fault.Invalid("baseline", fmt.Sprintf("%q", baseline), oneOf(has)))
+		base, err := find(gs, "baseline", baseline)
+		if err != nil {
+			return nil, fmt.Errorf("panel %q: %w", panels[i].Name, err)
 		}
 		for _, g := range slices.Delete(slices.Clone(gs), base, base+1) {
 			at := slices.IndexFunc(all, func(e Effect) bool { return e.Method == g.Name })

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/stats"
 	"fedkit.example/fedkit/table"
 )
 
@@ -66,8 +68,11 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// Differences of runs are those of the table.
+// Differences of runs are those of the table, and ties if they are equal up to rounding.
 func TestDifferencesOfRuns(t *testing.T) {
+	if d := Differences(Accuracy, method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8)); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
+		t.Errorf("%v", d)
+	}
 	a, b := method("A", 0.9, 0.7, 0.8), method("B", 0.5, 0.6)
 	if got := Differences(Accuracy, []*history.History{a[2], a[1], a[0]}, b); !slices.Equal(got, []float64{0.1, 0.4}) {
 		t.Error(got)
@@ -76,14 +81,6 @@ func TestDifferencesOfRuns(t *testing.T) {
 		if got := Differences(Quantity{}, a, none); len(got) > 0 {
 			t.Error(got)
 		}
-	}
-}
-
-// Differences that are equal up to rounding are ties.
-func TestTiesOfDifferences(t *testing.T) {
-	gs := expect.Value(Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...))(t)
-	if d := Accuracy.pairs(gs[0], gs[1], GlobalModel); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
-		t.Errorf("%v", d)
 	}
 }
 
@@ -147,18 +144,27 @@ func TestData(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	one := ran("one", 0.5)
+	one, in := ran("one", 0.5), []Setting{{"x", clear}}
+	own := scored(ran("P", nan), 0, []float64{0.5}, []int{1})
 	for says, tab := range map[string]*table.Table{
-		"compare: table: no history given":                                          Table(),
-		"compare: table: history 2 is nil":                                          Table(one, nil),
-		`compare: table: history "blank" has no evaluated round among`:              Table(ran("blank", nan)),
-		"compare: table: invalid: Target = 90: must be an accuracy in (0, 1]":       Comparison{Target: 90}.Table(one),
-		"compare: table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
-		`compare: table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, ran("two", 0.5)),
-		`compare: table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
-		"compare: claims: no claim":                                                 Claims{}.Table(),
+		"table: no history given":                                          Table(),
+		"table: history 2 is nil":                                          Table(one, nil),
+		`table: history "blank" has no evaluated round among`:              Table(ran("blank", nan)),
+		"table: invalid: Target = 90: must be an accuracy in (0, 1]":       Comparison{Target: 90}.Table(one),
+		"table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
+		`table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, ran("two", 0.5)),
+		`table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
+		"pivot: no panel given":                                            Pivot{}.Table(),
+		`pivot: panel "x": no history given`:                               Pivot{}.Table(Panel{Name: "x"}),
+		`pivot: panel "y": history 1 is nil`:                               Pivot{}.Table(Panel{"x", method("A", 0.5)}, Panel{"y", []*history.History{nil}}),
+		`pivot: history "A" has only a global model and "P" only `:         Pivot{}.Table(Panel{"x", method("A", 0.5)}, Panel{"y", []*history.History{own}}),
+		"claims: no claim":                                                 Claims{}.Table(),
+		`claims: invalid: What = ""`:                                       Claims{{In: in}}.Table(),
+		`claims: claim "A": invalid: In = empty: must be at least one`:     Claims{{What: "A", In: []Setting{}}}.Table(),
+		`claims: claim "A": invalid: Setting.Name = "": must be set, as `:  Claims{{What: "A", In: append(in, Setting{})}}.Table(),
+		`claims: claim "A": invalid: Says = NaN: must be finite`:           Claims{{What: "A", In: in, Says: Above(nan)}}.Table(),
 	} {
-		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), "compare: "+says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}
@@ -179,5 +185,55 @@ func TestRemarks(t *testing.T) {
 	short.Stopped = true
 	if tab := Table(short, seeded(1, ran("A", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds") {
 		t.Errorf("note of the table: %q", tab.Note)
+	}
+}
+
+// With twelve pairs, the test is Wilcoxon's: of two methods, the first p value is compared with 2.5 %, the second with 5 %.
+func TestEffects(t *testing.T) {
+	base := []float64{0.5, 0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.64, 0.66, 0.68, 0.7, 0.72}
+	ahead, mixed := make([]float64, 12), make([]float64, 12)
+	for i, v := range base {
+		ahead[i], mixed[i] = v+0.01*float64(i+1), v+0.011*float64(i+1)*math.Pow(-1, float64(i))
+	}
+	split := func(name string, v []float64) (x, y Panel) {
+		return Panel{Name: "x", Runs: method(name, v[:6]...)}, Panel{Name: "y", Runs: method(name, v[6:]...)}
+	}
+	x, y := split("Base", base)
+	for name, v := range map[string][]float64{"Ahead": ahead, "Mixed": mixed} {
+		a, b := split(name, v)
+		x.Runs, y.Runs = append(x.Runs, a.Runs...), append(y.Runs, b.Runs...)
+	}
+	e, ranked, err := Effects(Accuracy, "Base", x, y)
+	expect.OK(t, err)
+	a, m := e[0], e[1]
+	if !ranked || a.Method != "Ahead" || a.Pairs != 12 || m.Method != "Mixed" {
+		t.Fatalf("%+v", e)
+	}
+	if p := 2 * math.Pow(2, -12); !close(a.P, 2*p) || m.P < 0.05 || m.Lo > 0 || m.Hi < 0 {
+		t.Errorf("%+v", e)
+	}
+	var d []float64
+	for i := range base {
+		d = append(d, rounded(ahead[i]-base[i]))
+	}
+	if at, lo, hi := stats.HodgesLehmann(0.025, d); !near([]float64{a.Estimate, a.Lo, a.Hi}, []float64{at, lo, hi}) || lo <= 0 {
+		t.Errorf("%+v, want %v from %v to %v", a, at, lo, hi)
+	}
+	// Six pairs of one panel cannot do for two methods, and have a t test.
+	if e, ranked, err = Effects(Accuracy, "Base", y); err != nil || ranked {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if mean, half := stats.IntervalAt(0.025, d[6:]); !near([]float64{e[0].Estimate, e[0].Hi}, []float64{mean, mean + half}) {
+		t.Errorf("%+v, want %v ± %v", e[0], mean, half)
+	}
+	for says, panels := range map[string][]Panel{
+		"no panel given": nil,
+		`panel "z": invalid: baseline = "Base": must be one of "A"`: {x, {"z", method("A", 0.5)}},
+		`there are no runs but those of "Base"`:                     {{"z", method("Base", 0.5)}},
+		`"Alone" has no run with the seed of one of "Base" and a`:   {y, {"z", append(method("Base", 0.5), seeded(99, ran("Alone", 0.9)))}},
+	} {
+		if _, _, err := Effects(Accuracy, "Base", panels...); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
 	}
 }

@@ -22,6 +22,22 @@ type Group struct {
 	numbered bool // because no words distinguish it
 }
 
+// names returns those of groups.
+func names(gs []*Group) []string { return each(gs, func(g *Group) string { return g.Name }) }
+
+// named returns the group of a name, nil if there is none.
+func named(gs []*Group, name string) *Group {
+	if i := slices.Index(names(gs), name); i >= 0 {
+		return gs[i]
+	}
+	return nil
+}
+
+// runsOf returns the runs of all groups.
+func runsOf(gs []*Group) []*Run {
+	return slices.Concat(each(gs, func(g *Group) []*Run { return g.Runs })...)
+}
+
 // Both reports whether the runs served personal models beside a global one.
 func (g *Group) Both() bool {
 	return !slices.ContainsFunc(g.Runs, func(r *Run) bool { return r == nil || !r.Personal || len(r.Global) == 0 })
@@ -35,10 +51,7 @@ func (g *Group) Both() bool {
 // Errors: no history, a nil one.
 func Groups(h ...*history.History) ([]*Group, error) {
 	runs, err := Runs(h...)
-	if err != nil {
-		return nil, err
-	}
-	return GroupRuns(runs), nil
+	return GroupRuns(runs), err
 }
 
 // GroupRuns is Groups for runs that have been followed.
@@ -62,16 +75,15 @@ func GroupRuns(all []*Run) (gs []*Group) {
 
 // take adds a run to the group if it belongs there. Of duplicates, the longer one counts.
 func (g *Group) take(r *Run) bool {
-	id := r.identity()
+	id, twin := r.identity(), -1
 	if !g.Runs[0].identity().oneConfiguration(id) {
 		return false
 	}
-	twin := -1
 	for i, o := range g.Runs {
-		switch {
-		case !o.identity().oneData(id):
+		if !o.identity().oneData(id) {
 			return false
-		case oneSeed(o, r):
+		}
+		if o.identity().oneDeal(id) && paired(o, r) {
 			if !o.agrees(r) {
 				return false // they differ in something that histories do not record
 			}
@@ -105,43 +117,35 @@ func (r *Run) identity() *identity {
 		return r.known
 	}
 	h := r.History
-	id := &identity{strategy: unseed(h.Config), words: h.Partition}
+	id := &identity{strategy: unseed(h.Config), partition: unseed(rule(h)), words: h.Partition}
 	if m := h.Manifest; m != nil {
 		id.data = m.Data + " " + m.Clients + " " + h.DevicesHash
-		id.partition = unseed(m.Config)
 	}
-	if id.partition.with == "" {
+	if id.partition.config == "" {
 		id.partition.seeds = seedsInWords(h.Partition)
 	}
 	pace, _ := h.Settings.At("Pace") // which decides whose results count
 	id.configuration = fmt.Sprintf("%q %q %q %q %q %d %d %s %s %q", r.Name, h.Data, wordsOf(h), h.Model, h.Task, h.Clients, h.Params,
-		id.strategy.without, unseed(h.Interceptors).without, pace)
+		id.strategy.config, unseed(h.Interceptors).config, pace)
 	r.known = id
 	return id
 }
 
 // oneConfiguration compares all but seeds, and data by its hashes.
 func (a *identity) oneConfiguration(b *identity) bool {
-	p, q := a.partition.without, b.partition.without
+	p, q := a.partition.config, b.partition.config
 	return a.configuration == b.configuration && (p == "" || q == "" || p == q)
 }
 
-// oneData reports whether two runs had the same examples at the same clients, or may have had: those of old files, and
-// those that were dealt with different seeds.
+// oneData reports whether two runs of one configuration had the same examples at the same clients, or may have had: those of old files,
+// and those that were dealt with different seeds.
 func (a *identity) oneData(b *identity) bool {
 	return a.data == "" || b.data == "" || a.data == b.data || !a.oneDeal(b)
 }
 
-// oneDeal reports whether the data were dealt by the same rule with the same seeds.
+// oneDeal reports whether the data of two runs of one configuration were dealt with the same seeds.
 func (a *identity) oneDeal(b *identity) bool {
-	p, q := a.partition.with, b.partition.with
-	return a.words == b.words && (p == "" || q == "" || p == q)
-}
-
-// oneSeed reports whether two runs of one configuration have the same seeds.
-func oneSeed(a, b *Run) bool {
-	x, y := a.identity(), b.identity()
-	return a.History.Seed == b.History.Seed && x.oneDeal(y) && x.strategy.with == y.strategy.with
+	return a.words == b.words && a.partition.fits(b.partition)
 }
 
 // paired reports whether two runs, of one configuration or of two, have the same seeds: that of the run, and those of the
@@ -151,10 +155,10 @@ func paired(a, b *Run) bool {
 	return a.History.Seed == b.History.Seed && x.strategy.fits(y.strategy) && x.partition.fits(y.partition)
 }
 
-// unseeded is a configuration as JSON, with its seeds and without. All is empty if there is no configuration.
+// unseeded is a configuration as JSON without its seeds, and these. It is empty if there is no configuration.
 type unseeded struct {
-	with, without string
-	seeds         map[string]string // by path; a seed of 0 is not there
+	config string
+	seeds  map[string]string // by path; a seed of 0 is not there
 }
 
 func unseed(c *config.Config) (u unseeded) {
@@ -162,19 +166,17 @@ func unseed(c *config.Config) (u unseeded) {
 	if c == nil || err != nil { // a configuration always has a JSON form
 		return u
 	}
-	u.with, u.without = string(b), string(b)
-	if !bytes.Contains(b, []byte(`"Seed"`)) {
-		return u
+	if bytes.Contains(b, []byte(`"Seed"`)) {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.UseNumber()
+		var tree any
+		if d.Decode(&tree) == nil {
+			u.seeds = map[string]string{}
+			u.take("", tree)
+			b, _ = json.Marshal(tree)
+		}
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var tree any
-	if d.Decode(&tree) == nil {
-		u.seeds = map[string]string{}
-		u.take("", tree)
-		b, _ = json.Marshal(tree)
-		u.without = string(b)
-	}
+	u.config = string(b)
 	return u
 }
 
@@ -202,7 +204,7 @@ func (u *unseeded) take(path string, tree any) {
 // fits reports whether the seeds are equal: all of them if the configurations are equal but for seeds, else those that are
 // at the same place in both.
 func (u unseeded) fits(v unseeded) bool {
-	if u.without == v.without {
+	if u.config == v.config {
 		return maps.Equal(u.seeds, v.seeds)
 	}
 	for path, seed := range u.seeds {
@@ -235,10 +237,11 @@ func seedsInWords(partition string) map[string]string {
 // Options that are not set add nothing. Groups that this leaves alike get other differences, and in the end a number.
 func tellApart(gs []*Group) {
 	hs := each(gs, func(g *Group) *history.History { return g.Runs[0].History })
-	names := labels(gs[0].Name, len(gs), differences(hs))
-	if len(count(names)) < len(gs) {
-		names = labels(gs[0].Name, len(gs), append(differences(hs), finer(hs)...))
+	differ := differences(hs)
+	if len(count(labels(gs[0].Name, len(gs), differ))) < len(gs) {
+		differ = append(differ, finer(hs)...)
 	}
+	names := labels(gs[0].Name, len(gs), differ)
 	of, seen := count(names), map[string]int{}
 	for i, g := range gs {
 		if g.Name = names[i]; of[g.Name] > 1 {
@@ -250,42 +253,24 @@ func tellApart(gs []*Group) {
 
 // differences lists what distinguishes histories: options of the strategy, pace, data, partition, model.
 func differences(hs []*history.History) []config.Difference {
-	return slices.Concat(known(hs), paces(hs),
-		words(hs, func(h *history.History) string { return h.Data }),
-		words(hs, wordsOf),
+	pace := slices.DeleteFunc(options(hs, func(h *history.History) *config.Config { return h.Settings }), func(d config.Difference) bool {
+		return !strings.HasPrefix(d.Path, "Pace")
+	})
+	return slices.Concat(options(hs, func(h *history.History) *config.Config { return h.Config }), pace,
+		words(hs, func(h *history.History) string { return h.Data }), words(hs, wordsOf),
 		words(hs, func(h *history.History) string { return h.Model }))
-}
-
-// known lists the options in which histories differ. Old files, whose configuration is only text, have no values of them.
-func known(hs []*history.History) []config.Difference {
-	var configs []*config.Config
-	var of []int
-	for i, h := range hs {
-		if h.Config.Name() != "" {
-			configs, of = append(configs, h.Config), append(of, i)
-		}
-	}
-	all := options(configs...)
-	for i, d := range all {
-		all[i].Values = make([]string, len(hs))
-		for k, v := range d.Values {
-			all[i].Values[of[k]] = v
-		}
-	}
-	return all
-}
-
-// paces lists the options in which the servers' pace differed.
-func paces(hs []*history.History) []config.Difference {
-	all := options(each(hs, func(h *history.History) *config.Config { return h.Settings })...)
-	return slices.DeleteFunc(all, func(d config.Difference) bool { return !strings.HasPrefix(d.Path, "Pace") })
 }
 
 // finer lists further differences.
 func finer(hs []*history.History) []config.Difference {
-	return slices.Concat(options(each(hs, rule)...),
+	return slices.Concat(options(hs, rule),
 		words(hs, func(h *history.History) string { return fmt.Sprintf("%d clients", h.Clients) }),
 		words(hs, func(h *history.History) string { return fmt.Sprintf("%d parameters", h.Params) }))
+}
+
+// options returns where configurations of histories differ, but for seeds.
+func options(hs []*history.History, of func(*history.History) *config.Config) []config.Difference {
+	return slices.DeleteFunc(config.Vary(each(hs, of)...), func(d config.Difference) bool { return strings.HasSuffix("."+d.Path, ".Seed") })
 }
 
 // words returns what histories say of one thing, if they do not all agree.
@@ -317,11 +302,6 @@ func count(names []string) map[string]int {
 		n[name]++
 	}
 	return n
-}
-
-// options returns where configurations differ, but for seeds.
-func options(configs ...*config.Config) []config.Difference {
-	return slices.DeleteFunc(config.Vary(configs...), func(d config.Difference) bool { return strings.HasSuffix("."+d.Path, ".Seed") })
 }
 
 // rule is the configuration of the partition, nil in old files.

@@ -82,17 +82,15 @@ func (q Quantity) grid(panels []Panel, groups [][]*Group, b Basis) *grid {
 	if q.LowerIsBetter {
 		g.sign = 1
 	}
-	row := map[string]int{}
 	for _, group := range slices.Concat(groups...) {
-		if _, known := row[group.Name]; !known {
-			row[group.Name] = len(g.names)
+		if !slices.Contains(g.names, group.Name) {
 			g.names = append(g.names, group.Name)
 		}
 	}
 	for i, p := range panels {
 		c := column{name: p.Name, data: []string{"±"}, of: slices.Repeat([]cell{interval(nil)}, len(g.names))}
 		for k, of := range q.column(groups[i], b).of {
-			c.of[row[groups[i][k].Name]] = of
+			c.of[slices.Index(g.names, groups[i][k].Name)] = of
 		}
 		q.fill(c.of, false)
 		g.columns = append(g.columns, c.counted())
@@ -112,13 +110,12 @@ func (g *grid) signed(c column) []float64 {
 
 // rank sorts the rows by their mean ranks.
 func (g *grid) rank() {
-	order, mean := make([]int, len(g.names)), make([]float64, len(g.names))
 	ranks := each(g.columns, func(c column) []float64 { r, _ := stats.Ranks(g.signed(c)); return r })
-	for i := range order {
-		order[i] = i
+	mean := make([]float64, len(g.names))
+	for i := range mean {
 		mean[i] = stat.Mean(each(ranks, func(r []float64) float64 { return r[i] }), nil)
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
+	order := ascending(mean)
 	g.columns = append(g.columns, column{name: "mean rank", of: each(mean, func(m float64) cell { return cell{text: two(m), numbers: []float64{m}} })})
 	g.names = each(order, func(i int) string { return g.names[i] })
 	for k, c := range g.columns {
@@ -130,19 +127,19 @@ func (g *grid) rank() {
 func (g *grid) best() map[table.At]bool {
 	bold := map[table.At]bool{}
 	for k, c := range g.columns {
-		v := g.signed(c)
-		whole := slices.Clone(v)
+		v, best := g.signed(c), math.Inf(1)
 		for i, of := range c.of {
-			if of.partial {
-				whole[i] = math.Inf(1)
+			if !of.partial {
+				best = min(best, v[i])
 			}
 		}
-		best, behind := slices.Min(whole), false
+		isBest := func(i int) bool { return v[i] == best && !c.of[i].partial }
+		behind := false
 		for i := range v {
-			behind = behind || finite(v[i]) && whole[i] != best
+			behind = behind || finite(v[i]) && !isBest(i)
 		}
-		for i := range whole {
-			if c.data != nil && behind && finite(best) && whole[i] == best {
+		for i := range v {
+			if c.data != nil && behind && finite(best) && isBest(i) {
 				bold[table.At{Line: i + 1, Column: k + 1}] = true
 			}
 		}
@@ -154,7 +151,7 @@ func (g *grid) best() map[table.At]bool {
 func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis, bold bool) (says []string) {
 	sizes := each(slices.Concat(groups...), func(g *Group) int { return len(g.Runs) })
 	half := ""
-	if slices.ContainsFunc(g.columns, column.varies) {
+	if have(g.columns, varies) {
 		half = " ± 95 % confidence interval"
 	}
 	switch least, most := slices.Min(sizes), slices.Max(sizes); {
@@ -167,19 +164,17 @@ func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis, bold bo
 		says = append(says, q.Name+" "+b.String())
 	}
 	best := "bold (* in text): best mean"
-	if slices.ContainsFunc(g.columns, column.partial) {
-		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
-		best += " of those that all runs have"
+	if brackets := inBrackets(g.columns); brackets != nil {
+		says, best = append(says, brackets...), best+" of those that all runs have"
 	}
 	if bold {
 		says = append(says, best)
 	}
 	says = append(says, lacking(all, []column{{name: q.Name}}, true)...)
-	var remarks []string
 	for _, r := range slices.Concat(each(groups, Remarks)...) {
-		if !slices.Contains(remarks, r) {
-			remarks = append(remarks, r)
+		if !slices.Contains(says, r) {
+			says = append(says, r)
 		}
 	}
-	return append(says, remarks...)
+	return says
 }

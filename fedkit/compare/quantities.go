@@ -19,7 +19,7 @@ var (
 // which have no accuracy: see Quantity.For.
 var (
 	// Accuracy is the share of the test examples.
-	Accuracy = score(accuracy("accuracy", ""), func(s *history.Score) float64 { return s.Main().Of(s) })
+	Accuracy = score(accuracy("accuracy", ""), mainOf)
 	// Loss is the mean, with natural logarithm.
 	Loss = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) })
 	// Best is the accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none.
@@ -29,13 +29,13 @@ var (
 // Quantities of all clients, in the last round that has them.
 var (
 	// Clients is the mean over clients on their own examples, each counting the same.
-	Clients = perRound(accuracy("clients", "accuracy of clients"), spread(func(s *history.Spread) history.Float { return s.Mean }))
+	Clients = perRound(accuracy("clients", "accuracy of clients"), ofPart((*history.Record).Spread, func(s *history.Spread) float64 { return float64(s.Mean) }))
 	// Worst is the same over the worst-off tenth of the clients.
-	Worst = perRound(accuracy("worst 10 %", "accuracy of the worst 10 %"), spread(func(s *history.Spread) history.Float { return s.Worst }))
+	Worst = perRound(accuracy("worst 10 %", "accuracy of the worst 10 %"), ofPart((*history.Record).Spread, func(s *history.Spread) float64 { return float64(s.Worst) }))
 	// Unseen is the mean over the test examples of clients that never took part.
-	Unseen = perRound(accuracy("unseen", "accuracy of unseen clients"), mean((*history.Record).MeanUnseen))
+	Unseen = perRound(accuracy("unseen", "accuracy of unseen clients"), ofPart((*history.Record).MeanUnseen, mainOf))
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
-	ChosenOnTest = perRound(accuracy("chosen on test", ""), mean((*history.Record).MeanChosenOnTest))
+	ChosenOnTest = perRound(accuracy("chosen on test", ""), ofPart((*history.Record).MeanChosenOnTest, mainOf))
 )
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
@@ -43,13 +43,13 @@ var (
 	// Clusters are those that have a client.
 	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", NoneIsBetter: true,
 		Range: [2]float64{1, math.Inf(1)}, Include: []float64{1}, lacks: clustered},
-		func(c *history.Clustering) history.Float { return history.Float(c.Count) })
+		func(c *history.Clustering) float64 { return float64(c.Count) })
 	// ARI is 1 for the same groups, about 0 for random ones.
-	ARI = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) history.Float { return c.ARI })
+	ARI = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) float64 { return float64(c.ARI) })
 	// NMI is 1 for the same groups, 0 for independent ones.
-	NMI = agreement("NMI", "normalized mutual information", func(c *history.Clustering) history.Float { return c.NMI })
+	NMI = agreement("NMI", "normalized mutual information", func(c *history.Clustering) float64 { return float64(c.NMI) })
 	// Purity is the share of clients that have the most frequent true group of their cluster.
-	Purity = agreement("purity", "purity", func(c *history.Clustering) history.Float { return c.Purity })
+	Purity = agreement("purity", "purity", func(c *history.Clustering) float64 { return float64(c.Purity) })
 )
 
 // Quantities of work and traffic. Bytes and times are those of all rounds so far.
@@ -90,28 +90,26 @@ func Metric(name string) Quantity {
 
 // Note is one of the strategy's own figures (Record.Notes), in the last round that has it.
 func Note(name string) Quantity {
-	return perRound(Quantity{Name: name, lacks: func(r *Run) error { return noSuch(r, "note", name, r.notes()) }}, func(r *history.Record) (float64, bool) {
-		v, ok := r.Notes[name]
-		return float64(v), ok
-	})
+	notes := func(r *history.Record) map[string]history.Float { return r.Notes }
+	return perRound(Quantity{Name: name, lacks: func(r *Run) error { return noSuch(r, "note", name, r.names(notes)) }},
+		func(r *history.Record) (float64, bool) {
+			v, ok := r.Notes[name]
+			return float64(v), ok
+		})
 }
 
 // Link is the bytes of all rounds so far on a kind of link, such as "client_to_edge": see fedkit.Round.Send.
 func Link(name string) Quantity {
-	return sofar(Quantity{Name: name, Unit: "B", LowerIsBetter: true, Range: notNegative, lacks: func(r *Run) error {
-		all := map[string]history.Float{}
-		for i := range r.History.Rounds {
-			maps.Copy(all, r.History.Rounds[i].Links)
-		}
-		return noSuch(r, "link", name, slices.Sorted(maps.Keys(all)))
-	}}, func(r *history.Record) float64 { return float64(r.Links[name]) })
+	links, q := func(r *history.Record) map[string]history.Float { return r.Links }, cost(name, "B")
+	q.lacks = func(r *Run) error { return noSuch(r, "link", name, r.names(links)) }
+	return sofar(q, func(r *history.Record) float64 { return float64(r.Links[name]) })
 }
 
-// notes returns the names of the notes of a run, sorted.
-func (r *Run) notes() []string {
+// names returns the names of numbers of a run's rounds, sorted.
+func (r *Run) names(of func(*history.Record) map[string]history.Float) []string {
 	all := map[string]history.Float{}
 	for i := range r.History.Rounds {
-		maps.Copy(all, r.History.Rounds[i].Notes)
+		maps.Copy(all, of(&r.History.Rounds[i]))
 	}
 	return slices.Sorted(maps.Keys(all))
 }
@@ -144,54 +142,37 @@ func Until(of Quantity, target float64, cost Quantity) Quantity {
 		if i < 0 {
 			return math.NaN()
 		}
-		costs := cost.ByRound(r, b)
-		at := slices.IndexFunc(costs, func(v Value) bool { return v.Round == values[i].Round })
-		if at < 0 { // it has no clock
-			return math.NaN()
+		for _, c := range cost.ByRound(r, b) {
+			if c.Round == values[i].Round {
+				return c.Of
+			}
 		}
-		return costs[at].Of
+		return math.NaN() // it has no clock
 	}}
 }
 
-// perRound is PerRound with a definition.
-func perRound(q Quantity, of func(*history.Record) (float64, bool)) Quantity {
-	return q.with(PerRound("", of))
-}
-
-// spread reads a number of a round in which clients were evaluated.
-func spread(of func(*history.Spread) history.Float) func(*history.Record) (float64, bool) {
+// ofPart reads a number of what only some rounds have.
+func ofPart[T any](part func(*history.Record) *T, number func(*T) float64) func(*history.Record) (float64, bool) {
 	return func(r *history.Record) (float64, bool) {
-		if s := r.Spread(); s != nil {
-			return float64(of(s)), true
+		if p := part(r); p != nil {
+			return number(p), true
 		}
 		return 0, false
 	}
 }
 
-// mean reads the accuracy, or R², of a round that has a mean.
-func mean(of func(*history.Record) *history.Score) func(*history.Record) (float64, bool) {
-	return func(r *history.Record) (float64, bool) {
-		if s := of(r); s != nil {
-			return s.Main().Of(s), true
-		}
-		return 0, false
-	}
-}
+// mainOf is the accuracy of a score, or R².
+func mainOf(s *history.Score) float64 { return s.Main().Of(s) }
 
 // clustering is a number of a round whose clusters are known.
-func clustering(q Quantity, of func(*history.Clustering) history.Float) Quantity {
-	return perRound(q, func(r *history.Record) (float64, bool) {
-		if r.Clustering == nil {
-			return 0, false
-		}
-		return float64(of(r.Clustering)), true
-	})
+func clustering(q Quantity, number func(*history.Clustering) float64) Quantity {
+	return perRound(q, ofPart(func(r *history.Record) *history.Clustering { return r.Clustering }, number))
 }
 
 // agreement is an index of how well clusters agree with the true groups. It may be below 0.
-func agreement(name, long string, of func(*history.Clustering) history.Float) Quantity {
+func agreement(name, long string, number func(*history.Clustering) float64) Quantity {
 	q := Quantity{Name: name, Long: long, Title: "Agreement of clusters with true groups", Range: share, Include: share[:], Format: two}
-	q = clustering(q, of)
+	q = clustering(q, number)
 	q.lacks = func(r *Run) error {
 		if err := clustered(r); err != nil {
 			return err

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fit"
-	"fedkit.example/fedkit/table"
 )
 
 // Quantity is a number of a run, and of its rounds: the one definition that tables, figures, ranks and claims share. The zero value
@@ -49,7 +49,11 @@ type Value struct {
 // PerRound is a quantity of a record; there is false for a round that does not have it. The number of a run is that of its last such
 // round.
 func PerRound(name string, of func(r *history.Record) (v float64, there bool)) Quantity {
-	q := Quantity{Name: name}
+	return perRound(Quantity{Name: name}, of)
+}
+
+// perRound is PerRound with a definition.
+func perRound(q Quantity, of func(*history.Record) (float64, bool)) Quantity {
 	q.ByRound = func(r *Run, _ Basis) (all []Value) {
 		for i := range r.History.Rounds {
 			rec := &r.History.Rounds[i]
@@ -59,8 +63,8 @@ func PerRound(name string, of func(r *history.Record) (v float64, there bool)) Q
 		}
 		return all
 	}
-	q.Summary = func(r *Run, _ Basis) float64 {
-		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
+	q.Summary = func(r *Run, _ Basis) float64 { // which asks no round before the last one that has it
+		for i := range slices.Backward(r.History.Rounds) {
 			if v, there := of(&r.History.Rounds[i]); there {
 				return v
 			}
@@ -72,20 +76,14 @@ func PerRound(name string, of func(r *history.Record) (v float64, there bool)) Q
 
 // sofar is the sum of a number of each round, up to a round.
 func sofar(q Quantity, of func(*history.Record) float64) Quantity {
-	q.ByRound = func(r *Run, _ Basis) (all []Value) {
-		sum := 0.0
-		for i := range r.History.Rounds {
+	q.ByRound = func(r *Run, _ Basis) []Value {
+		all, sum := make([]Value, len(r.History.Rounds)), 0.0
+		for i := range all {
 			rec := &r.History.Rounds[i]
 			sum += of(rec)
-			all = append(all, Value{rec.Round, sum})
+			all[i] = Value{rec.Round, sum}
 		}
 		return all
-	}
-	q.Summary = func(r *Run, _ Basis) (sum float64) {
-		for i := range r.History.Rounds {
-			sum += of(&r.History.Rounds[i])
-		}
-		return sum
 	}
 	return q
 }
@@ -96,18 +94,6 @@ func score(q Quantity, of func(*history.Score) float64) Quantity {
 	q.ByRound = func(r *Run, b Basis) []Value {
 		return each(b.Points(r), func(p Point) Value { return Value{p.Round, of(p.Score)} })
 	}
-	q.Summary = func(r *Run, b Basis) float64 {
-		if p := b.Points(r); len(p) > 0 {
-			return of(p[len(p)-1].Score)
-		}
-		return math.NaN()
-	}
-	return q
-}
-
-// with copies the definition of a quantity, but for what it is made from.
-func (q Quantity) with(of Quantity) Quantity {
-	q.ByRound, q.Summary = of.ByRound, of.Summary
 	return q
 }
 
@@ -137,36 +123,36 @@ func LastRounds(n int, q Quantity) Quantity {
 
 // On is the quantity with a basis of its own, whatever runs are compared by: compare.Accuracy.On(compare.OwnModels).
 func (q Quantity) On(b Basis) Quantity {
-	q = q.orAccuracy()
-	of := q
+	q = q.through(func(r *Run, _ Basis) (*Run, Basis) { return r, b })
 	q.Name, q.scored = q.Name+", "+b.Name(), false
-	q.Summary = func(r *Run, _ Basis) float64 { return of.Value(r, b) }
-	if of.ByRound != nil {
-		q.ByRound = func(r *Run, _ Basis) []Value { return of.ByRound(r, b) }
-	}
 	return q
 }
 
 // OnValidation is the quantity on validation rows in place of test rows, for choosing options: see history.History.OnValidation. A
 // run without such rows does not have it.
 func (q Quantity) OnValidation() Quantity {
-	q = q.orAccuracy()
-	of := q
-	on := func(r *Run) *Run {
+	q = q.through(func(r *Run, b Basis) (*Run, Basis) {
 		v := &Run{}
 		v.Follow(r.History.OnValidation())
-		return v
-	}
-	q.Name = q.Name + ", validation"
-	q.Summary = func(r *Run, b Basis) float64 { return of.Value(on(r), b) }
-	if of.ByRound != nil {
-		q.ByRound = func(r *Run, b Basis) []Value { return of.ByRound(on(r), b) }
-	}
+		return v, b
+	})
+	q.Name += ", validation"
 	q.lacks = func(r *Run) error {
 		if slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Validation != nil }) {
 			return nil
 		}
 		return fmt.Errorf("history %q has no scores on validation rows: its clients have none (see partition.Validation)", r.Name)
+	}
+	return q
+}
+
+// through is the quantity of what a run and a basis become.
+func (q Quantity) through(become func(*Run, Basis) (*Run, Basis)) Quantity {
+	q = q.orAccuracy()
+	of := q
+	q.Summary = func(r *Run, b Basis) float64 { return of.Value(become(r, b)) }
+	if of.ByRound != nil {
+		q.ByRound = func(r *Run, b Basis) []Value { return of.ByRound(become(r, b)) }
 	}
 	return q
 }
@@ -189,17 +175,16 @@ func (q Quantity) Value(r *Run, b Basis) float64 {
 //
 // NaN stands for a run that does not have it. If the histories cannot be compared at all, each value is NaN.
 func (q Quantity) Of(h ...*history.History) []float64 {
-	v := slices.Repeat([]float64{math.NaN()}, len(h))
-	runs, err := Runs(h...)
+	runs, b, err := compared(Runs, h)
 	if err != nil {
-		return v
+		return slices.Repeat([]float64{math.NaN()}, len(h))
 	}
-	if b, err := CommonBasis(runs); err == nil {
-		for i, r := range runs {
-			v[i] = q.Value(r, b)
-		}
-	}
-	return v
+	return q.values(runs, b)
+}
+
+// values returns the number of each run.
+func (q Quantity) values(runs []*Run, b Basis) []float64 {
+	return each(runs, func(r *Run) float64 { return q.Value(r, b) })
 }
 
 // Scored reports whether it is a number of a score, and so of the global model or of the clients' own.
@@ -210,15 +195,13 @@ func (q Quantity) Scored() bool { return q.scored }
 // Errors: those of Runs, and of Evaluated and CommonBasis for scores; a quantity that is no number of rounds, a run that does not
 // have it.
 func (q Quantity) Follow(h ...*history.History) (all []*Run, b Basis, err error) {
-	follow := Runs
-	if q.scored {
-		follow = Evaluated
-	}
 	if q.ByRound == nil {
 		return nil, 0, fmt.Errorf("quantity %q has no values by round (Quantity.ByRound)", q.Name)
 	}
-	if all, err = follow(h...); err == nil && q.scored {
-		b, err = CommonBasis(all)
+	if q.scored {
+		all, b, err = compared(Evaluated, h)
+	} else {
+		all, err = Runs(h...)
 	}
 	for i := 0; i < len(all) && err == nil && q.lacks != nil; i++ {
 		err = q.lacks(all[i])
@@ -250,30 +233,11 @@ func (q Quantity) orAccuracy() Quantity {
 	return q
 }
 
+// write writes a value as a column of it alone does.
 func (q Quantity) write(v float64) string {
-	switch {
-	case q.Format != nil:
-		return table.Minus(q.Format(v))
-	case q.Unit == "%":
-		return table.Percent(v)
-	case q.Unit == "B":
-		return table.Bytes(v)
-	case q.Unit == "s":
-		return table.Seconds(v)
-	case q.Unit == "1":
-		return table.Short(v)
-	}
-	return table.Minus(fmt.Sprintf("%.4g", v))
-}
-
-// finite returns the quantity of the runs that have it.
-func (q Quantity) finite(runs []*Run, b Basis) (v []float64) {
-	for _, r := range runs {
-		if x := q.Value(r, b); finite(x) {
-			v = append(v, x)
-		}
-	}
-	return v
+	alone := []cell{{numbers: []float64{v}}}
+	q.fill(alone, false)
+	return alone[0].text
 }
 
 func two(v float64) string   { return decimal(v, 2) }
@@ -289,9 +253,5 @@ func noSuch(r *Run, what, name string, has []string) error {
 	if slices.Contains(has, name) {
 		return nil
 	}
-	it := "none"
-	if len(has) > 0 {
-		it = strings.Join(each(has, func(name string) string { return fmt.Sprintf("%q", name) }), ", ")
-	}
-	return fmt.Errorf("history %q has no %s %q: it has %s", r.Name, what, name, it)
+	return fmt.Errorf("history %q has no %s %q: it has %s", r.Name, what, name, cmp.Or(strings.Join(each(has, strconv.Quote), ", "), "none"))
 }

@@ -30,94 +30,66 @@ type Ranking struct {
 // Errors: what Table refuses of a problem, fewer than two groups or blocks, a problem without one of the groups, a group
 // without a finite value.
 func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
-	q = q.orAccuracy()
 	if len(problems) == 0 {
 		return nil, errors.New("no problem given")
 	}
 	var methods []string
 	var blocks [][]float64
 	for i, h := range problems {
-		runs, err := Evaluated(h...)
-		if err != nil {
-			return nil, fmt.Errorf("problem %d: %w", i+1, err)
-		}
-		b, err := CommonBasis(runs)
-		if err != nil {
-			return nil, fmt.Errorf("problem %d: %w", i+1, err)
-		}
+		runs, b, err := compared(Evaluated, h)
 		gs := GroupRuns(runs)
 		if methods == nil {
-			methods = each(gs, func(g *Group) string { return g.Name })
+			methods = names(gs)
 		}
-		if gs, err = inOrder(gs, methods); err != nil {
+		if err == nil {
+			gs, err = inOrder(gs, methods)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("problem %d: %w", i+1, err)
 		}
 		if len(problems) == 1 {
-			blocks = q.bySeed(gs, b)
+			blocks = each(matched(gs...), func(seed []*Run) []float64 { return q.values(seed, b) })
+			blocks = slices.DeleteFunc(blocks, func(v []float64) bool { return len(finites(v)) < len(v) })
 		} else {
-			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(q.finite(g.Runs, b), nil) }))
+			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(finites(q.values(g.Runs, b)), nil) }))
 		}
 	}
 	return rankBlocks(methods, blocks, q.LowerIsBetter)
 }
 
 // inOrder returns the groups in the order of their names here.
-func inOrder(gs []*Group, names []string) ([]*Group, error) {
-	byName := map[string]*Group{}
-	for _, g := range gs {
-		byName[g.Name] = g
+func inOrder(gs []*Group, order []string) ([]*Group, error) {
+	sorted := each(order, func(name string) *Group { return named(gs, name) })
+	if slices.Contains(sorted, nil) || len(gs) != len(order) {
+		return nil, fmt.Errorf("its runs are %s, and those of the first are %s", strings.Join(names(gs), "; "), strings.Join(order, "; "))
 	}
-	for _, name := range names {
-		if byName[name] == nil || len(gs) != len(names) {
-			has := each(gs, func(g *Group) string { return g.Name })
-			return nil, fmt.Errorf("its runs are %s, and those of the first are %s", strings.Join(has, "; "), strings.Join(names, "; "))
-		}
-	}
-	return each(names, func(name string) *Group { return byName[name] }), nil
-}
-
-// bySeed returns a block for each run of the first group whose seeds all groups have; each run counts once.
-func (q Quantity) bySeed(gs []*Group, b Basis) (blocks [][]float64) {
-	used := map[*Run]bool{}
-	for _, first := range gs[0].Runs {
-		var block []float64
-		for _, g := range gs {
-			i := slices.IndexFunc(g.Runs, func(r *Run) bool { return !used[r] && paired(first, r) })
-			if i >= 0 && finite(q.Value(g.Runs[i], b)) {
-				block, used[g.Runs[i]] = append(block, q.Value(g.Runs[i], b)), true
-			}
-		}
-		if len(block) == len(gs) {
-			blocks = append(blocks, block)
-		}
-	}
-	return blocks
+	return sorted, nil
 }
 
 // rankBlocks ranks methods by blocks of one value each.
 func rankBlocks(methods []string, blocks [][]float64, less bool) (*Ranking, error) {
-	for _, b := range blocks {
-		for i := range b {
-			if !less {
-				b[i] = -b[i]
-			}
-		}
+	if !less {
+		blocks = each(blocks, func(b []float64) []float64 { return each(b, func(v float64) float64 { return -v }) })
 	}
 	p, mean, err := stats.Friedman(blocks)
 	if err != nil {
 		return nil, err
 	}
-	order := make([]int, len(methods))
+	order := ascending(mean)
+	r := &Ranking{Blocks: len(blocks), P: p, CD: stats.CriticalDifference(len(methods), len(blocks))}
+	r.Methods, r.Ranks = each(order, func(i int) string { return methods[i] }), each(order, func(i int) float64 { return mean[i] })
+	r.Cliques = cliques(r.Ranks, r.CD)
+	return r, nil
+}
+
+// ascending returns the indices of values from the least to the greatest.
+func ascending(v []float64) []int {
+	order := make([]int, len(v))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
-	r := &Ranking{Blocks: len(blocks), P: p, CD: stats.CriticalDifference(len(methods), len(blocks))}
-	for _, i := range order {
-		r.Methods, r.Ranks = append(r.Methods, methods[i]), append(r.Ranks, mean[i])
-	}
-	r.Cliques = cliques(r.Ranks, r.CD)
-	return r, nil
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(v[i], v[j]) })
+	return order
 }
 
 // cliques returns the maximal stretches of sorted ranks within cd.

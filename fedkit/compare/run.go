@@ -53,32 +53,14 @@ func (r *Run) Metrics() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Scored returns the kind of rows that the scores of runs are of: "test", "validation" (see history.History.OnValidation), or "test and
-// validation" if they differ.
-func Scored(all []*Run) (rows string) {
-	for _, r := range followed(all) {
-		switch is := r.History.Scored(); {
-		case rows == "":
-			rows = is
-		case rows != is:
-			return "test and validation"
-		}
-	}
-	return rows
-}
-
 // followed returns the runs without those that are nil or have not followed a history.
 func followed(all []*Run) []*Run {
 	return slices.DeleteFunc(slices.Clone(all), func(r *Run) bool { return r == nil || r.History == nil })
 }
 
 // metrics returns those of all runs.
-func metrics(gs []*Group) (all []string) {
-	for _, g := range gs {
-		for _, r := range g.Runs {
-			all = append(all, r.Metrics()...)
-		}
-	}
+func metrics(runs []*Run) []string {
+	all := slices.Concat(each(runs, (*Run).Metrics)...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -137,6 +119,14 @@ func Evaluated(h ...*history.History) ([]*Run, error) {
 		}
 	}
 	return all, err
+}
+
+// compared returns the runs of histories, and what they are compared by.
+func compared(follow func(...*history.History) ([]*Run, error), h []*history.History) (all []*Run, b Basis, err error) {
+	if all, err = follow(h...); err == nil {
+		b, err = CommonBasis(all)
+	}
+	return all, b, err
 }
 
 // Basis is the kind of scores that runs are compared by.

@@ -39,7 +39,7 @@ func (q Quantity) text(c *cell, s scale, signed bool) string {
 	}
 	write, unit := s.write, s.unit
 	if q.Format != nil {
-		write, unit = q.write, ""
+		write, unit = func(v float64) string { return table.Minus(q.Format(v)) }, ""
 	}
 	text := write(mean)
 	if signed && mean > 0 && !zero(text) {
@@ -222,11 +222,7 @@ func decimal(v float64, digits int) string {
 	return table.Minus(strconv.FormatFloat(v, 'f', digits, 64))
 }
 
-func finites(v []float64) (kept []float64) {
-	for _, x := range v {
-		if finite(x) {
-			kept = append(kept, x)
-		}
-	}
-	return kept
+// finites returns the values that are finite.
+func finites(v []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return !finite(x) })
 }

@@ -70,16 +70,12 @@ func Table(h ...*history.History) *table.Table { return Comparison{}.Table(h...)
 // no column of a name.
 func (c Comparison) Table(h ...*history.History) *table.Table {
 	return table.Make("compare: table", func(t *table.Table) error {
-		runs, err := Evaluated(h...)
-		if err != nil {
-			return err
-		}
-		b, err := CommonBasis(runs)
+		runs, b, err := compared(Evaluated, h)
 		if err != nil {
 			return err
 		}
 		gs := GroupRuns(runs)
-		all := append(usual(gs, b), each(c.More, func(q Quantity) column { return q.For(runs...).column(gs, b) })...)
+		all := c.usual(gs, b)
 		more, err := c.columns(gs, b)
 		if err == nil {
 			all, err = choose(append(all, more...), c.Columns)
@@ -87,11 +83,11 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 		if err != nil {
 			return err
 		}
-		t.Note = strings.Join(slices.Concat(notes(gs, all), lacking(runs, all, len(c.Columns) > 0), Remarks(gs)), "; ")
-		if rows := Scored(runs); rows != "test" {
-			t.Note = strings.ReplaceAll(t.Note, "on test rows", "on "+rows+" rows")
-		}
-		fill(t, "", each(gs, func(g *Group) string { return g.Name }), all)
+		t.Note = strings.Join(slices.Concat(notes(all), lacking(runs, all, len(c.Columns) > 0), Remarks(gs)), "; ")
+		rows := each(runs, func(r *Run) string { return r.History.Scored() })
+		slices.Sort(rows)
+		t.Note = strings.ReplaceAll(t.Note, "on test rows", "on "+strings.Join(slices.Compact(rows), " and ")+" rows")
+		fill(t, "", names(gs), all)
 		return nil
 	})
 }
@@ -115,33 +111,32 @@ type cell struct {
 	count   string // the end of text: how many these are, " (2/3)"
 }
 
-// usual returns the columns of every table, and those shown on request.
-func usual(gs []*Group, b Basis) (all []column) {
-	runs := slices.Concat(each(gs, func(g *Group) []*Run { return g.Runs })...)
-	main, with := Accuracy.For(runs...).Name, metrics(gs)
-	n := func(g *Group) cell { return number(float64(len(g.Runs))) }
-	all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}, rare: !several(gs)})
+// usual returns the columns of every table, those of More, and those shown on request.
+func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
+	runs := runsOf(gs)
+	main, with := Accuracy.For(runs...).Name, metrics(runs)
+	seeds := each(gs, func(g *Group) cell { return number(float64(len(g.Runs))) })
+	all = append(all, column{name: "n", of: seeds, says: []string{"n: seeds"}, rare: len(runs) == len(gs)})
 	add := func(rare bool, says []string, quantities ...Quantity) {
 		for _, q := range quantities {
-			c := q.For(runs...).column(gs, b)
-			c.says, c.rare = says, rare
-			if c.partial() {
-				c = c.counted()
-			}
-			all = append(all, c)
+			of := q.For(runs...).column(gs, b)
+			of.says, of.rare = says, rare
+			all = append(all, of)
 		}
 	}
+	some := func(q Quantity, such func(float64) bool) bool { return slices.ContainsFunc(q.values(runs, b), such) }
+	scores, both := []string{theColumns + " on test rows: " + b.String()}, slices.ContainsFunc(gs, (*Group).Both)
 	add(false, nil, Rounds)
-	global, own := GlobalModel.accuracy(), OwnModels.accuracy()
-	scores := []string{scoresNote + b.String()}
-	both := slices.ContainsFunc(gs, (*Group).Both)
 	add(both, scores, Accuracy)
-	add(!both, []string{global.Name + ": " + main + " " + GlobalModel.String() + ", on test rows"}, global)
-	add(!both, []string{own.Name + ": " + main + " " + OwnModels.String() + ", on test rows"}, own)
-	add(false, append(scores, chosenOn(gs)...), Best)
+	for _, b := range []Basis{GlobalModel, OwnModels} {
+		q := Accuracy.On(b)
+		q.Name = b.Name()
+		add(!both, []string{q.Name + ": " + main + " " + b.String() + ", on test rows"}, q)
+	}
+	add(false, append(scores, chosenOn(runs)...), Best)
 	add(false, nil, Clients, Worst)
 	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
-		add(!q.some(gs, b, finite), nil, q)
+		add(!some(q, finite), nil, q)
 	}
 	if main == fit.R2 {
 		add(false, scores, Metric(fit.RMSE), Metric(fit.MAE))
@@ -149,10 +144,11 @@ func usual(gs []*Group, b Basis) (all []column) {
 	}
 	add(false, scores, Loss)
 	add(false, nil, Down, Up, Time)
-	add(true, []string{"kept: bytes of the models that the strategy keeps from round to round"}, Kept)
 	for _, q := range []Quantity{Simulated, Idle, Wasted, Staleness} {
-		add(!q.some(gs, b, func(v float64) bool { return finite(v) && v != 0 }), nil, q)
+		add(!some(q, func(v float64) bool { return finite(v) && v != 0 }), nil, q)
 	}
+	add(false, nil, c.More...)
+	add(true, []string{"kept: bytes of the models that the strategy keeps from round to round"}, Kept)
 	for _, name := range with {
 		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
 	}
@@ -160,13 +156,11 @@ func usual(gs []*Group, b Basis) (all []column) {
 }
 
 // chosenOn says on which rows the best round is chosen, if not on test rows alone.
-func chosenOn(gs []*Group) []string {
-	validated, all := 0, 0
-	for _, g := range gs {
-		for _, r := range g.Runs {
-			if all++; r.History.Validated() {
-				validated++
-			}
+func chosenOn(runs []*Run) []string {
+	validated, all := 0, len(runs)
+	for _, r := range runs {
+		if r.History.Validated() {
+			validated++
 		}
 	}
 	switch validated {
@@ -178,49 +172,32 @@ func chosenOn(gs []*Group) []string {
 	return []string{fmt.Sprintf("best: in the round that is best on validation rows, for %d of %d runs, and on test rows for the others", validated, all)}
 }
 
-// some reports whether any run has such a value.
-func (q Quantity) some(gs []*Group, b Basis, such func(float64) bool) bool {
-	return slices.ContainsFunc(gs, func(g *Group) bool {
-		return slices.ContainsFunc(g.Runs, func(r *Run) bool { return such(q.Value(r, b)) })
-	})
-}
-
-func several(gs []*Group) bool {
-	return slices.ContainsFunc(gs, func(g *Group) bool { return len(g.Runs) > 1 })
-}
+// theColumns stands in an explanation for the names of the columns that have it.
+const theColumns = "{columns}"
 
 // notes explain the columns of a table, each once.
-func notes(gs []*Group, all []column) (says []string) {
-	if slices.ContainsFunc(all, column.varies) {
+func notes(all []column) (says []string) {
+	if have(all, varies) {
 		says = append(says, "±: 95 % confidence interval of the mean")
-	}
-	var scores []string
-	for _, c := range all {
-		if slices.ContainsFunc(c.says, func(note string) bool { return strings.HasPrefix(note, scoresNote) }) {
-			scores = append(scores, c.name)
-		}
 	}
 	for _, c := range all {
 		for _, note := range c.says {
-			if models, is := strings.CutPrefix(note, scoresNote); is {
-				note = and(scores) + " on test rows: " + models
-			}
+			others := slices.DeleteFunc(slices.Clone(all), func(o column) bool { return !slices.Contains(o.says, note) })
+			note = strings.Replace(note, theColumns, and(each(others, func(o column) string { return o.name })), 1)
 			if !slices.Contains(says, note) {
 				says = append(says, note)
 			}
 		}
 	}
-	if slices.ContainsFunc(all, column.partial) {
-		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
-	}
-	return says
+	return append(says, inBrackets(all)...)
 }
 
-// accuracy is Accuracy on this basis, whatever runs are compared by.
-func (b Basis) accuracy() Quantity {
-	q := Accuracy.On(b)
-	q.Name = b.Name()
-	return q
+// inBrackets explains numbers in brackets, if there are any.
+func inBrackets(all []column) []string {
+	if !have(all, partial) {
+		return nil
+	}
+	return []string{"in brackets: how many of all runs have a finite value, if not all"}
 }
 
 // columns returns those that the comparison asks for.
@@ -229,7 +206,7 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 		if !(c.Target > 0 && c.Target <= 1) {
 			return nil, fault.Invalid("Target", c.Target, "an "+Accuracy.For(gs[0].Runs...).Name+" in (0, 1]")
 		}
-		clocked := slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) })
+		clocked := slices.ContainsFunc(runsOf(gs), (*Run).Clocked)
 		for i, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target), SimulatedTo(c.Target)} {
 			reached := q.reached(gs, b)
 			reached.rare = i == 3 && !clocked
@@ -237,18 +214,12 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 			all = append(all, reached)
 		}
 	}
-	if c.Baseline != "" {
-		more, err := c.differences(gs, b)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
+	if c.Baseline == "" {
+		return all, nil
 	}
-	return all, nil
+	more, err := c.differences(gs, b)
+	return append(all, more...), err
 }
-
-// scoresNote begins the explanation of columns of scores; their names replace it.
-const scoresNote = "scores: "
 
 // and lists names: "accuracy, best and loss".
 func and(names []string) string {
@@ -259,16 +230,19 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// column returns the mean over each group's runs, with its interval.
+// column returns the mean over each group's runs, with its interval and, if a mean is over some of them only, how many these are.
 func (q Quantity) column(gs []*Group, b Basis) column {
 	c := column{name: q.Name, data: []string{"±"}, of: each(gs, func(g *Group) cell {
-		c := interval(q.finite(g.Runs, b))
+		c := interval(finites(q.values(g.Runs, b)))
 		if c.partial = c.n > 0 && c.n < len(g.Runs); c.partial {
 			c.count = fmt.Sprintf(" (%d/%d)", c.n, len(g.Runs))
 		}
 		return c
 	})}
 	q.fill(c.of, false)
+	if slices.ContainsFunc(c.of, partial) {
+		return c.counted()
+	}
 	return c
 }
 
@@ -281,15 +255,13 @@ func (c column) counted() column {
 	return c
 }
 
-// partial reports whether any cell is.
-func (c column) partial() bool {
-	return slices.ContainsFunc(c.of, func(of cell) bool { return of.partial })
+// have reports whether any cell of the columns is such a one.
+func have(all []column, such func(cell) bool) bool {
+	return slices.ContainsFunc(all, func(c column) bool { return slices.ContainsFunc(c.of, such) })
 }
 
-// varies reports whether any cell has an interval.
-func (c column) varies() bool {
-	return slices.ContainsFunc(c.of, func(of cell) bool { return of.vary })
-}
+func partial(c cell) bool { return c.partial }
+func varies(c cell) bool  { return c.vary }
 
 // interval returns the mean of values and half of its interval, for fill to write.
 func interval(v []float64) cell {
@@ -305,17 +277,14 @@ func interval(v []float64) cell {
 
 // reached returns the mean over the runs that have the quantity, and their number.
 func (q Quantity) reached(gs []*Group, b Basis) column {
-	c := column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
-		v, mean := q.finite(g.Runs, b), math.NaN()
-		if len(v) > 0 {
-			mean, _ = stats.Interval(v)
+	c := q.column(gs, b)
+	c.data = []string{"reached"}
+	for i, of := range c.of {
+		c.of[i] = cell{numbers: []float64{of.numbers[0], float64(of.n)}}
+		if all := len(gs[i].Runs); all > 1 {
+			c.of[i].count = fmt.Sprintf(" (%d/%d)", of.n, all)
 		}
-		c := cell{numbers: []float64{mean, float64(len(v))}}
-		if len(g.Runs) > 1 {
-			c.count = fmt.Sprintf(" (%d/%d)", len(v), len(g.Runs))
-		}
-		return c
-	})}
+	}
 	q.fill(c.of, false)
 	return c
 }
@@ -324,18 +293,11 @@ func number(v float64) cell { return cell{text: fmt.Sprint(v), numbers: []float6
 
 // choose returns the columns of these names; if there are none, all but the rare ones.
 func choose(all []column, names []string) (chosen []column, err error) {
-	shown, rare := []column{}, []column{}
-	for _, c := range all {
-		if c.rare {
-			rare = append(rare, c)
-		} else {
-			shown = append(shown, c)
-		}
-	}
+	shown := slices.DeleteFunc(slices.Clone(all), func(c column) bool { return c.rare })
 	if len(names) == 0 {
 		return shown, nil
 	}
-	all = append(shown, rare...)
+	all = append(shown, slices.DeleteFunc(all, func(c column) bool { return !c.rare })...)
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c column) bool { return c.name == name })
 		if i < 0 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
@@ -46,21 +48,6 @@ func TestDivergedRuns(t *testing.T) {
 	}
 }
 
-// The unit is written once if it is the same.
-func TestUnitsOfIntervals(t *testing.T) {
-	long, longer := ran("A", 0.1), seeded(1, ran("A", 0.1))
-	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
-	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
-	got := cells(t, Table(long, longer), "A", "time", "up")
-	if want := []string{"3.37 ± 0.42 min", "1.0001 ± 0.0006 MB"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	longer.Rounds[0].Seconds, long.Rounds[0].Seconds = 215, 200
-	if got := cells(t, Table(long, longer), "A", "time"); got[0] != "3.5 ± 1.6 min" {
-		t.Errorf("%q: want one unit", got)
-	}
-}
-
 // Numbers that round to 0 have no sign.
 func TestNoNegativeZero(t *testing.T) {
 	for got, want := range map[string]string{
@@ -82,11 +69,14 @@ func written(q Quantity, signed bool, groups ...[]float64) []string {
 	return each(of, func(c cell) string { return c.text })
 }
 
-// A column has one unit and one number of decimals, unless its numbers are too far apart for that.
+// A column has one unit and one number of decimals, unless its numbers are too far apart for that. An interval does not repeat the unit.
 func TestColumnsHaveOneScale(t *testing.T) {
 	count, plain := Quantity{Unit: "1"}, Quantity{}
 	own := Quantity{Format: func(v float64) string { return fmt.Sprintf("%.1f dB", v) }}
 	for want, got := range map[string][]string{
+		"3.37 ± 0.42 min":                written(Time, false, []float64{200, 204}),
+		"3.5 ± 1.6 min":                  written(Time, false, []float64{200, 215}),
+		"1.0001 ± 0.0006 MB":             written(Up, false, []float64{1_000_000, 1_000_100}),
 		"9.00, 8.40":                     written(count, false, []float64{9}, []float64{8.4}),
 		"9.0, 8.4 ± 4.0":                 written(count, false, []float64{9}, []float64{6.8, 8.4, 10}),
 		"100, 9":                         written(count, false, []float64{100}, []float64{9}),
@@ -217,5 +207,78 @@ func TestMetricColumns(t *testing.T) {
 	}
 	if err := (Comparison{Columns: []string{"micro F1"}}).Table(a).Err(); err == nil || strings.Contains(Table(a).String(), "macro F1") {
 		t.Errorf("%v", err)
+	}
+}
+
+// store returns n light histories of 30 rounds, with 5 seeds of each configuration.
+func store(n int) (all []*history.History) {
+	for i := range n {
+		s := FedAvg{Selector: Softmax{By: i / 100, Seed: uint64(i % 5)}}
+		s.Local.LR = float64(1 + i/5)
+		h := &history.History{Name: "FedAvg", Config: config.Of(s), Data: "digits", Seed: uint64(i % 5), Clients: 20, Params: 1000,
+			Partition: fmt.Sprintf("20 clients, Dirichlet α = 0.1, seed %d", i%5),
+			Manifest:  &partition.Manifest{Config: config.Of(partition.Dirichlet{Clients: 20, Alpha: 0.1, Seed: uint64(i % 5)}), Data: "d", Clients: fmt.Sprint(i % 5)}}
+		for r := range 30 {
+			h.Rounds = append(h.Rounds, history.Record{Round: r + 1, Seconds: 0.1, BytesUp: 1000, BytesDown: 1000,
+				Global: &history.Score{Accuracy: history.Float(0.5 + float64(r*i%17)/100), Loss: 1, Examples: 1000}})
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// A table over 10,000 runs should take less than 2 s.
+func BenchmarkTable(b *testing.B) {
+	all := store(10_000)
+	for b.Loop() {
+		t := Comparison{Target: 0.6, Baseline: "FedAvg, Local.LR 1"}.Table(all...)
+		if len(t.Lines) != 2001 {
+			b.Fatal(len(t.Lines), t.Err())
+		}
+	}
+}
+
+// on gives the evaluated rounds these accuracies of the global model on validation rows.
+func on(h *history.History, accuracy ...float64) *history.History {
+	for i, a := range accuracy {
+		h.Rounds[i].Validation = &history.Validation{Global: &history.Score{Accuracy: history.Float(a), Examples: 5}}
+	}
+	return h
+}
+
+// The best round is chosen on validation rows, and its accuracy is that on test rows. Without them, it is the highest on test rows.
+func TestBestOnValidation(t *testing.T) {
+	tested := []float64{0.2, 0.7, 0.6, nan}
+	with, without := on(ran("with", tested...), 0.1, 0.3, 0.5), ran("without", tested...)
+	if got := Best.Of(with, without); !slices.Equal(got, []float64{0.6, 0.7}) {
+		t.Errorf("best %v, want 0.6 and 0.7", got)
+	}
+	if got := Accuracy.OnValidation().Of(with, without); got[0] != 0.5 || got[1] == got[1] {
+		t.Errorf("on validation rows %v, want 0.5 and NaN", got)
+	}
+	if got := LastRounds(3, Accuracy.OnValidation()).Of(with); !close(got[0], 0.3) {
+		t.Errorf("mean of the last rounds on validation rows: %v, want 0.3", got)
+	}
+	partly := on(ran("partly", tested...), 0.5, 0.3) // round 3 has none
+	if got := Best.Of(partly); got[0] != 0.7 {
+		t.Errorf("best %v, want that on test rows, 0.7", got)
+	}
+	if _, _, err := Loss.OnValidation().Follow(with, without); err == nil || !strings.Contains(err.Error(), `history "without" has no scores on validation rows: its clients have none (see partition.Validation)`) {
+		t.Errorf("error %v", err)
+	}
+	if note := Table(with.OnValidation()).Note; !strings.HasSuffix(note, "accuracy, best and loss on validation rows: of the global model") {
+		t.Errorf("note %q of scores on validation rows", note)
+	}
+	if note := Table(with, with.OnValidation()).Note; with.Scored() != "test" || !strings.Contains(note, "accuracy, best and loss on test and validation rows: ") {
+		t.Errorf("note %q of scores on both", note)
+	}
+	for want, h := range map[string][]*history.History{
+		"; best: in the round that is best on validation rows":                                                   {with},
+		"; best: in the round that is best on validation rows, for 1 of 2 runs, and on test rows for the others": {with, without},
+		"accuracy, best and loss on test rows: of the global model":                                              {without},
+	} {
+		if note := Table(h...).Note; !strings.HasSuffix(note, want) {
+			t.Errorf("note %q, want %q", note, want)
+		}
 	}
 }

@@ -16,11 +16,7 @@ import (
 // Errors: no history, a nil one, histories that cannot be compared.
 func Tidy(quantities []Quantity, h ...*history.History) *table.Table {
 	return table.Make("compare: tidy", func(t *table.Table) error {
-		runs, err := Runs(h...)
-		if err != nil {
-			return err
-		}
-		b, err := CommonBasis(runs)
+		runs, b, err := compared(Runs, h)
 		if err != nil {
 			return err
 		}
@@ -40,7 +36,7 @@ func Tidy(quantities []Quantity, h ...*history.History) *table.Table {
 			value := func(key string) any { v, _ := r.History.Value(key); return v }
 			for _, q := range quantities {
 				q := q.For(r)
-				for _, v := range q.values(r, b) {
+				for _, v := range q.inRounds(r, b) {
 					line(fmt.Sprint(value("name")), value, r.History.Seed, v.Round, q.Name, v.Of)
 				}
 			}
@@ -50,14 +46,13 @@ func Tidy(quantities []Quantity, h ...*history.History) *table.Table {
 	})
 }
 
-// values returns those of rounds, or the run's number in its last round.
-func (q Quantity) values(r *Run, b Basis) []Value {
+// inRounds returns the values of rounds, or the run's number in its last round.
+func (q Quantity) inRounds(r *Run, b Basis) []Value {
 	if q.ByRound != nil {
 		return q.ByRound(r, b)
 	}
-	last := r.History.Last()
-	if last == nil {
-		return nil
+	if last := r.History.Last(); last != nil {
+		return []Value{{last.Round, q.Value(r, b)}}
 	}
-	return []Value{{last.Round, q.Value(r, b)}}
+	return nil
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -10,21 +11,19 @@ func (h *History) Check() error {
 	if h.Clients < 0 || h.Params < 0 {
 		return fmt.Errorf("%d clients, %d parameters", h.Clients, h.Params)
 	}
+	before := &History{Clients: h.Clients}
 	for i := range h.Rounds {
-		before := &History{Clients: h.Clients, Rounds: h.Rounds[:i]}
 		if err := before.checkNext(&h.Rounds[i]); err != nil {
 			return err
 		}
+		before.Rounds = h.Rounds[:i+1]
 	}
 	return nil
 }
 
 // checkNext refuses a record that cannot follow.
 func (h *History) checkNext(r *Record) error {
-	before := 0
-	if last := h.Last(); last != nil {
-		before = last.Round
-	}
+	before := cmp.Or(h.Last(), &Record{}).Round
 	err := r.Check(h.Clients)
 	if r.Round <= before {
 		err = fmt.Errorf("round %d after round %d", r.Round, before)
@@ -82,68 +81,40 @@ func (r *Record) Check(m int) error {
 			return fmt.Errorf("client %d: %w", miss.Client, err)
 		}
 	}
-	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest, r.validation().Scores} {
-		for client := range scores {
-			if err := scores[client].check(); err != nil {
-				return fmt.Errorf("client %d: %w", client, err)
+	v, sums := r.validation(), r.sums()
+	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest, v.Scores} {
+		for client, s := range scores {
+			if s.Examples < 0 {
+				return fmt.Errorf("client %d: %d examples", client, s.Examples)
 			}
 		}
 	}
-	return r.checkSums()
-}
-
-// checkSums checks totals and means over clients.
-func (r *Record) checkSums() error {
-	v := r.validation()
-	scores := []*Score{r.Global, v.Global, v.Mean}
-	if s := r.Summary; s != nil {
-		scores = append(scores, s.Mean, s.Unseen, s.ChosenOnTest)
-		if t := s.Training; t != nil && (t.Clients < 0 || t.Steps < 0) {
-			return fmt.Errorf("%d clients, %d steps", t.Clients, t.Steps)
+	for _, s := range []*Score{r.Global, v.Global, v.Mean, sums.Mean, sums.Unseen, sums.ChosenOnTest} {
+		if s != nil && s.Examples < 0 {
+			return fmt.Errorf("%d examples", s.Examples)
 		}
+	}
+	if t := sums.Training; t != nil && (t.Clients < 0 || t.Steps < 0) {
+		return fmt.Errorf("%d clients, %d steps", t.Clients, t.Steps)
 	}
 	if c := r.Clustering; c != nil && c.Count < 0 {
 		return fmt.Errorf("%d clusters", c.Count)
-	}
-	for _, s := range scores {
-		if s == nil {
-			continue
-		}
-		if err := s.check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Score) check() error {
-	if s.Examples < 0 {
-		return fmt.Errorf("%d examples", s.Examples)
 	}
 	return nil
 }
 
 // checkSolves refuses invalid rows, unknown clients and duplicates.
 func checkSolves(solves []ClientResult, m int) error {
-	ascending := true
-	for i, s := range solves {
-		if s.Client < 0 || s.Client >= m {
-			return fmt.Errorf("client %d of %d", s.Client, m)
-		}
-		if s.Steps < 0 || s.Examples < 0 || s.Staleness < 0 {
-			return fmt.Errorf("client %d: %d steps, %d examples, staleness %d", s.Client, s.Steps, s.Examples, s.Staleness)
-		}
-		if err := inOrder(s.Begin, s.Received, s.Finished, s.Arrived); err != nil {
-			return fmt.Errorf("client %d: %w", s.Client, err)
-		}
-		ascending = ascending && (i == 0 || solves[i-1].Client < s.Client)
-	}
-	if ascending {
-		return nil
-	}
 	seen := make(map[int]bool, len(solves))
 	for _, s := range solves {
-		if seen[s.Client] {
+		switch err := inOrder(s.Begin, s.Received, s.Finished, s.Arrived); {
+		case s.Client < 0 || s.Client >= m:
+			return fmt.Errorf("client %d of %d", s.Client, m)
+		case s.Steps < 0 || s.Examples < 0 || s.Staleness < 0:
+			return fmt.Errorf("client %d: %d steps, %d examples, staleness %d", s.Client, s.Steps, s.Examples, s.Staleness)
+		case err != nil:
+			return fmt.Errorf("client %d: %w", s.Client, err)
+		case seen[s.Client]:
 			return fmt.Errorf("client %d is there twice", s.Client)
 		}
 		seen[s.Client] = true

@@ -84,25 +84,23 @@ func EndLine(h *History) Line {
 
 // RecordLine is the line of a round.
 func RecordLine(r *Record) Line {
-	return func(c *lines.Sum) ([]byte, error) { return recordLine(c, r) }
-}
-
-func recordLine(c *lines.Sum, r *Record) ([]byte, error) {
-	columns, err := pack(r)
-	if err != nil {
-		return nil, err
+	return func(c *lines.Sum) ([]byte, error) {
+		columns, err := pack(r)
+		if err != nil {
+			return nil, err
+		}
+		own := *r
+		own.LeaveOut(true, true)
+		own.Clusters, own.Summary = nil, own.sums() // a line always has a summary
+		b, err := json.Marshal(plainRecord(own))
+		if err != nil {
+			return nil, err
+		}
+		line := make([]byte, 0, len(b)+len(packedField)+base64.StdEncoding.EncodedLen(len(columns))+lines.SumSize+2)
+		line = append(append(line, b[:len(b)-1]...), packedField...)
+		line = append(base64.StdEncoding.AppendEncode(line, columns), '"')
+		return c.Seal(line), nil
 	}
-	own, all := plainRecord(*r), r.summary()
-	own.Results, own.Scores, own.Clusters, own.Unseen, own.ChosenOnTest, own.Summary = nil, nil, nil, nil, nil, &all
-	own.Validation = r.Validation.light()
-	b, err := json.Marshal(own)
-	if err != nil {
-		return nil, err
-	}
-	line := make([]byte, 0, len(b)+len(packedField)+base64.StdEncoding.EncodedLen(len(columns))+lines.SumSize+2)
-	line = append(append(line, b[:len(b)-1]...), packedField...)
-	line = append(base64.StdEncoding.AppendEncode(line, columns), '"')
-	return c.Seal(line), nil
 }
 
 // Save writes the history atomically: a line of JSON for the run and one for each round, with packed per-client data and a checksum
@@ -229,21 +227,38 @@ func (p *parser) history(each func(h *History, r *Record) error) (*History, erro
 		return nil, err
 	}
 	h, err := p.heading()
-	for err == nil && !p.ended {
-		var r *Record
-		if r, err = p.next(h); r == nil || err != nil {
-			break
-		}
-		if err = h.checkNext(r); err == nil {
-			err = each(h, r)
-		}
-		h.Rounds = append(h.Rounds, *r)
+	if err == nil {
+		err = p.rounds(h, each)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", p.line, err)
 	}
 	h.Stopped = h.Stopped || !p.ended
 	return h, nil
+}
+
+// rounds reads all lines after the first.
+func (p *parser) rounds(h *History, each func(h *History, r *Record) error) error {
+	for {
+		b, err := p.object()
+		switch {
+		case b == nil:
+			return err
+		case bytes.HasPrefix(b, []byte(`{"end":`)):
+			return p.end(append(b, '}'), h)
+		}
+		r, err := p.record(b)
+		if err == nil {
+			err = h.checkNext(r)
+		}
+		if err == nil {
+			err = each(h, r)
+		}
+		if err != nil {
+			return err
+		}
+		h.Rounds = append(h.Rounds, *r)
+	}
 }
 
 // object returns the JSON object of the next line without its closing brace, for which it has capacity; nil at the end of the
@@ -287,18 +302,6 @@ func (p *parser) heading() (*History, error) {
 	return h, h.Check()
 }
 
-// next returns the record of the next line; nil at the end, whose line it applies to the history.
-func (p *parser) next(h *History) (*Record, error) {
-	b, err := p.object()
-	switch {
-	case b == nil:
-		return nil, err
-	case bytes.HasPrefix(b, []byte(`{"end":`)):
-		return nil, p.end(append(b, '}'), h)
-	}
-	return p.record(b)
-}
-
 func (p *parser) record(b []byte) (*Record, error) {
 	r := new(Record)
 	columns, err := cut(&b)
@@ -317,6 +320,18 @@ func (p *parser) record(b []byte) (*Record, error) {
 	r.setRounds()
 	r.trimSummary()
 	return r, nil
+}
+
+func (p *parser) end(b []byte, h *History) error {
+	var e ending
+	if err := lines.Strict(b, &e); err != nil {
+		return err
+	}
+	if _, err := p.file.Peek(1); err == nil || e.End == nil || *e.End != len(h.Rounds) {
+		return fmt.Errorf("the end does not come after %d rounds", len(h.Rounds))
+	}
+	h.Stopped, h.Early, p.ended = e.Stopped, e.Early, true
+	return nil
 }
 
 // cut removes the packed data from the end of a record's line, and returns them.
@@ -374,16 +389,4 @@ func (r *Record) trimSummary() {
 	if reflect.ValueOf(*s).IsZero() {
 		r.Summary = nil
 	}
-}
-
-func (p *parser) end(b []byte, h *History) error {
-	var e ending
-	if err := lines.Strict(b, &e); err != nil {
-		return err
-	}
-	if _, err := p.file.Peek(1); err == nil || e.End == nil || *e.End != len(h.Rounds) {
-		return fmt.Errorf("the end does not come after %d rounds", len(h.Rounds))
-	}
-	h.Stopped, h.Early, p.ended = e.Stopped, e.Early, true
-	return nil
 }

@@ -103,6 +103,14 @@ func TestHistoryComesBack(t *testing.T) {
 	if got, want := light.String(), h.String(); got != want {
 		t.Errorf("read light:\n%s\nwant\n%s", got, want)
 	}
+	path = filepath.Join(t.TempDir(), "new", "h")
+	expect.OK(t, sample().Save(path))
+	if loss := float64(expect.Value(Load(path))(t).Rounds[0].Results[0].Loss); loss == loss {
+		t.Errorf("NaN came back as %v", loss)
+	}
+	if left := expect.Value(os.ReadDir(filepath.Dir(path)))(t); len(left) != 1 {
+		t.Errorf("%d files beside the history", len(left)-1)
+	}
 }
 
 // A file is read as far as it goes; what was altered in it is found.
@@ -114,6 +122,8 @@ func TestHistoriesThatAreCutOrAltered(t *testing.T) {
 		expect.OK(t, os.WriteFile(path, b, 0o600))
 		return Load(path)
 	}
+	expect.Error(t, "cut off")(try([]byte(`{"fedkit":"history",`)))
+	expect.Error(t, "no such file")(Load(path + " missing"))
 	for n := range file {
 		rounds := bytes.Count(file[:n], []byte("\n")) - 1
 		if back, err := try(file[:n]); rounds < 0 != (err != nil) || err == nil && (len(back.Rounds) != rounds || !back.Stopped) {
@@ -157,6 +167,8 @@ func lineOf(t testing.TB, r Record) string {
 func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
 	const head = `{"fedkit":"history","schema":2,"clients":2}` + "\n"
 	for want, text := range map[string]string{
+		"no history": "", "or altered": "round,accuracy", "a much older fedkit wrote it": `{"name": "x", "color": 1}`,
+		"compute the run again":                               `{"name": "x", "clients": 2, "rounds": [{"round": 1, "solves": [{"client": 1}]}]}`,
 		"a newer fedkit wrote it: schema 3, this one reads 2": `{"fedkit":"history","schema":3,"clients":2,"color":1}`,
 		"an older fedkit wrote it, with schema 1: compute":    `{"fedkit":"history","schema":1,"clients":2}`,
 		`unknown field "color"`:                               `{"fedkit":"history","schema":2,"color":1}`,

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,20 +73,11 @@ func (h *History) Accuracy() float64 { return Accuracy.Last(h) }
 func (h *History) RoundsTo(target float64) int {
 	main := h.Main()
 	for i := range h.Rounds {
-		if s := h.Rounds[i].Score(); s != nil && main.Of(s) >= target {
+		if main.Of(h.Rounds[i].Score()) >= target {
 			return h.Rounds[i].Round
 		}
 	}
 	return 0
-}
-
-// Seconds returns the wall time of all rounds, without evaluations.
-func (h *History) Seconds() float64 {
-	t := 0.0
-	for _, r := range h.Rounds {
-		t += r.Seconds
-	}
-	return t
 }
 
 // String returns the history as a table with one line per round; long histories are thinned to about 40 lines.
@@ -100,7 +90,14 @@ func (h *History) String() string {
 	up, down := bytesText(h.Rounds, func(r *Record) int64 { return r.BytesUp }), bytesText(h.Rounds, func(r *Record) int64 { return r.BytesDown })
 	links := slices.ContainsFunc(h.Rounds, func(r Record) bool { return r.Links != nil })
 	other := bytesText(h.Rounds, func(r *Record) int64 { return int64(r.LinkBytes()) })
-	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\t%s loss\t%s\town %[2]s\tup\tdown\ttime\t%[3]s%[4]s\n", h.Scored(), main, map[bool]string{true: "clock\t"}[timed], map[bool]string{true: "other links\t"}[links])
+	columns := []string{"round", "clients", "steps", "train loss", h.Scored() + " loss", string(main), "own " + string(main), "up", "down", "time"}
+	if timed {
+		columns = append(columns, "clock")
+	}
+	if links {
+		columns = append(columns, "other links")
+	}
+	fmt.Fprintln(w, strings.Join(columns, "\t")+"\t")
 	decimals := 0 // of the clock: those that a round has among five digits of the last one
 	for _, r := range h.Rounds {
 		_, after, _ := strings.Cut(fmt.Sprintf("%.5g", r.Clock), ".")
@@ -111,18 +108,13 @@ func (h *History) String() string {
 		if i%every != 0 && i != len(h.Rounds)-1 {
 			continue
 		}
-		train := cmp.Or(r.Training(), &Training{})
-		score := func(s *Score, loss bool) string {
-			switch {
-			case s == nil:
-				return ""
-			case loss:
-				return text.Minus(fmt.Sprintf("%.4f", s.Loss))
-			}
-			return text.Minus(main.Write(main.Of(s)))
+		train, loss := cmp.Or(r.Training(), &Training{}), ""
+		if s := r.Score(); s != nil {
+			loss = fmt.Sprintf("%.4f", s.Loss)
 		}
+		share := func(s *Score) string { return text.Minus(main.Write(main.Of(s))) }
 		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t", r.Round, train.Clients, train.Steps, text.Minus(fmt.Sprintf("%.4f", train.Loss)),
-			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), up(&r), down(&r), 1000*r.Seconds)
+			text.Minus(loss), share(r.Global), share(r.Mean()), up(&r), down(&r), 1000*r.Seconds)
 		if timed {
 			fmt.Fprintf(w, "%.*f s\t", decimals, r.Clock)
 		}
@@ -170,22 +162,4 @@ func bytesText(rounds []Record, of func(*Record) int64) func(*Record) string {
 		}
 	}
 	return func(r *Record) string { return fmt.Sprintf("%.*f %s", decimals, float64(of(r))/size, unit) }
-}
-
-// LoadAll reads the histories that match a pattern (as in filepath.Match), in the order of their file names.
-func LoadAll(pattern string) ([]*History, error) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil, fmt.Errorf("fedkit: load %s: %w", pattern, err)
-	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("fedkit: load %s: no such file", pattern)
-	}
-	hs := make([]*History, len(paths))
-	for i, p := range paths {
-		if hs[i], err = Load(p); err != nil {
-			return nil, err
-		}
-	}
-	return hs, nil
 }

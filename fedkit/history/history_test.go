@@ -21,26 +21,6 @@ func sample() *History {
 		}}
 }
 
-func TestHistorySaveLoad(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "h.json")
-	h := sample()
-	expect.OK(t, h.Save(path))
-	back := expect.Value(Load(path))(t)
-	if !math.IsNaN(float64(back.Rounds[0].Results[0].Loss)) {
-		t.Errorf("NaN came back as %v", back.Rounds[0].Results[0].Loss)
-	}
-	if all, err := LoadAll(filepath.Join(filepath.Dir(path), "*.json")); err != nil || len(all) != 1 {
-		t.Errorf("LoadAll: %d histories, %v", len(all), err)
-	}
-	if _, err := LoadAll(filepath.Join(filepath.Dir(path), "*.none")); err == nil {
-		t.Error("LoadAll of nothing gives no error")
-	}
-	left, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(left) != 1 {
-		t.Errorf("%d files beside the history, %v", len(left)-1, err)
-	}
-}
-
 func TestHistoryFigures(t *testing.T) {
 	h := sample()
 	if a := h.Accuracy(); a != 0.9 {
@@ -54,9 +34,6 @@ func TestHistoryFigures(t *testing.T) {
 	}
 	if r := h.RoundsTo(0.91); r != 0 {
 		t.Errorf("RoundsTo(0.91) = %d, want 0", r)
-	}
-	if s := h.Seconds(); s != 0.75 {
-		t.Errorf("Seconds %v, want 0.75", s)
 	}
 	if a := (&History{}).Accuracy(); !math.IsNaN(a) {
 		t.Errorf("Accuracy of nothing: %v", a)
@@ -89,23 +66,6 @@ func TestHistoryNumbers(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
-	dir := t.TempDir()
-	for text, want := range map[string]string{
-		"": "no history", "round,accuracy": "no history", `{"name": "x", "color": 1}`: "no history", `{"fedkit":"history",`: "cut off",
-		`{"name": "x", "clients": 2, "rounds": [{"round": 1, "solves": [{"client": 1}]}]}`: "no history, or altered, or a much older fedkit wrote it: compute the run again",
-	} {
-		path := filepath.Join(dir, "h")
-		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		if h, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s is read as %+v, error %v\nwant %s", text, h, err, want)
-		}
-	}
-	if _, err := Load(filepath.Join(dir, "missing")); err == nil {
-		t.Error("a missing file was accepted")
-	}
-}
-
 func FuzzHistory(f *testing.F) {
 	_, b := fileOf(f, sample())
 	f.Add(b)
@@ -133,5 +93,31 @@ func TestHistorySaysWhichDevice(t *testing.T) {
 		if first, _, _ := strings.Cut(h.String(), "round"); !strings.Contains(first, ", "+want) {
 			t.Errorf("%q: %s, want %q", hardware, first, want)
 		}
+	}
+}
+
+func TestClusteringAsText(t *testing.T) {
+	for want, c := range map[string]Clustering{
+		"clusters: 3; ARI 0.912, NMI 1, purity 0.5; models 0.25 to 1.5 apart": {Count: 3, ARI: 0.9123, NMI: 1, Purity: 0.5, Distances: []Float{1.5, 0.25, 1}},
+		"clusters: 1": {Count: 1, ARI: Float(math.NaN()), NMI: Float(math.NaN()), Purity: Float(math.NaN())},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// The quartiles are those of numpy.quantile(a, [0.25, 0.5, 0.75]).
+func TestSpread(t *testing.T) {
+	r := Record{Scores: []Score{{Accuracy: 0.5}}}
+	if s := r.Spread(); s != nil {
+		t.Errorf("without an example: %+v", s)
+	}
+	for i := range 11 {
+		r.Scores = append(r.Scores, Score{Accuracy: Float(1+(i*i*7)%11) / 16, Examples: 1 + i})
+	}
+	r.Scores = append(r.Scores, Score{Accuracy: Float(math.NaN()), Examples: 1})
+	if got, want := *r.Spread(), (Spread{Mean: 77.0 / 192, Worst: 0.5 / 16, Min: 0, Q1: 3.0 / 16, Median: 7.5 / 16, Q3: 9.0 / 16, Max: 11.0 / 16}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -49,14 +49,12 @@ func (h *History) Value(key string) (value string, ok bool) {
 // Distinguish sets the names of a study's runs: that of a run, with the labels whose values differ between these: "FedAvg, α 0.1".
 // Histories without labels keep their names, and nil ones are skipped.
 func Distinguish(hs []*History) {
+	hs = slices.DeleteFunc(slices.Clone(hs), func(h *History) bool { return h == nil })
 	telling := map[string]bool{}
 	for _, h := range hs {
-		for _, l := range labels(h) {
+		for _, l := range h.Labels {
 			if _, known := telling[l.Key]; !known { // one answer for all runs with the key
 				telling[l.Key] = slices.ContainsFunc(hs, func(o *History) bool {
-					if o == nil {
-						return false
-					}
 					v, ok := o.Value(l.Key)
 					return !ok || v != l.Value
 				})
@@ -64,7 +62,7 @@ func Distinguish(hs []*History) {
 		}
 	}
 	for _, h := range hs {
-		for i, l := range labels(h) {
+		for i, l := range h.Labels {
 			if i == 0 {
 				h.Name = l.Value
 			} else if telling[l.Key] {
@@ -72,11 +70,4 @@ func Distinguish(hs []*History) {
 			}
 		}
 	}
-}
-
-func labels(h *History) []Label {
-	if h == nil {
-		return nil
-	}
-	return h.Labels
 }

@@ -37,13 +37,10 @@ func (s *Score) Main() Main {
 
 // Of returns the quantity of a score, NaN if the score does not have it.
 func (m Main) Of(s *Score) float64 {
-	switch {
-	case s == nil:
-		return math.NaN()
-	case m == Accuracy:
+	if s != nil && m == Accuracy {
 		return float64(s.Accuracy)
 	}
-	if v, there := s.Metrics[string(m)]; there {
+	if v, there := cmp.Or(s, &Score{}).Metrics[string(m)]; there {
 		return float64(v)
 	}
 	return math.NaN()

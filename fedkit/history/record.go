@@ -1,12 +1,14 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fedkit.example/fedkit/internal/lines"
 )
@@ -127,21 +129,14 @@ func (f Float) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (f *Float) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(string(b), 64) // fast path: a file has millions
-	if err != nil || b[0] > '9' {
-		err = json.Unmarshal(b, &v)
+	number := string(b)
+	switch number {
+	case `"NaN"`, `"+Inf"`, `"-Inf"`:
+		number = strings.Trim(number, `"`)
 	}
-	if err != nil {
-		var s string
-		if json.Unmarshal(b, &s) != nil {
-			return err
-		}
-		switch s {
-		case "NaN", "+Inf", "-Inf":
-			v, _ = strconv.ParseFloat(s, 64)
-		default:
-			return fmt.Errorf("%q is not a number", s)
-		}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || b[0] > '9' {
+		return fmt.Errorf("%.50s is not a number", b)
 	}
 	*f = Float(v)
 	return nil
@@ -158,27 +153,14 @@ func (r *Record) Score() *Score {
 // Mean returns the mean over all clients' own test examples, each example counted once. A metric is the mean of the clients'
 // values, weighted by the numbers of examples that it is of (Score.Weights, else Score.Examples); clients without a value, or with
 // NaN, are left out. It is nil if the round was not evaluated, or no client has a test example.
-func (r *Record) Mean() *Score {
-	if r.Scores == nil && r.Summary != nil {
-		return r.Summary.Mean
-	}
-	return meanOf(r.Scores)
-}
+func (r *Record) Mean() *Score { return cmp.Or(meanOf(r.Scores), r.sums().Mean) }
 
 // MeanUnseen is Mean over the hold-out clients.
-func (r *Record) MeanUnseen() *Score {
-	if r.Unseen == nil && r.Summary != nil {
-		return r.Summary.Unseen
-	}
-	return meanOf(r.Unseen)
-}
+func (r *Record) MeanUnseen() *Score { return cmp.Or(meanOf(r.Unseen), r.sums().Unseen) }
 
 // MeanChosenOnTest is Mean over ChosenOnTest.
 func (r *Record) MeanChosenOnTest() *Score {
-	if r.ChosenOnTest == nil && r.Summary != nil {
-		return r.Summary.ChosenOnTest
-	}
-	return meanOf(r.ChosenOnTest)
+	return cmp.Or(meanOf(r.ChosenOnTest), r.sums().ChosenOnTest)
 }
 
 func meanOf(scores []Score) *Score {

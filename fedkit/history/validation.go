@@ -1,5 +1,10 @@
 package history
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Validation has the scores of an evaluated round on the validation rows, the training rows on which no client trains. Global and
 // Scores are as those of a Record, but for the rows; Mean and Spread stand for Scores that were left out.
 type Validation struct {
@@ -10,12 +15,7 @@ type Validation struct {
 }
 
 // validation returns the scores on validation rows, zero if there are none.
-func (r *Record) validation() Validation {
-	if r.Validation == nil {
-		return Validation{}
-	}
-	return *r.Validation
-}
+func (r *Record) validation() *Validation { return cmp.Or(r.Validation, &Validation{}) }
 
 // light returns the validation without the clients' own scores.
 func (v *Validation) light() *Validation {
@@ -61,13 +61,6 @@ func (r Record) OnValidation() Record {
 
 // Validated reports whether every evaluated round has scores on validation rows, and there is one.
 func (h *History) Validated() bool {
-	some := false
-	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		if r.Validation == nil && r.Score() != nil {
-			return false
-		}
-		some = some || r.Validation != nil
-	}
-	return some
+	return slices.ContainsFunc(h.Rounds, func(r Record) bool { return r.Validation != nil }) &&
+		!slices.ContainsFunc(h.Rounds, func(r Record) bool { return r.Validation == nil && r.Score() != nil })
 }

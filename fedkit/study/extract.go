@@ -156,7 +156,7 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 			r.Links = links
 		}
 		clients := r.Clients()
-		if r.LeaveOut(true, true); all {
+		if r.LeaveOut(true, true); all && r.Summary != nil { // nil if nobody trained or was scored
 			r.Summary.Clients = clients
 		}
 		r.EvalTime, r.Absences = 0, nil

@@ -33,7 +33,7 @@ func calls(without ...string) []runtime.Frame {
 
 // own lists the packages whose frames say nothing about a mistake in a strategy.
 var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config",
-	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/holdings", "fedkit.example/fedkit/internal/measure",
+	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/clientdata", "fedkit.example/fedkit/internal/measure",
 	"fedkit.example/fedkit/internal/nested", "fedkit.example/fedkit/internal/rows", "fedkit.example/fedkit/internal/serving", "fedkit.example/fedkit/internal/task",
 	"fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 

@@ -1,5 +1,5 @@
-// Package early ends runs early: see fedkit.StopAt.
-package early
+// Package stopping has the rule that ends runs early: see fedkit.StopAt.
+package stopping
 
 import (
 	"cmp"

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -44,13 +46,13 @@ func (r *Record) summary() Summary {
 	return Summary{Training: r.Training(), Mean: r.Mean(), Spread: r.Spread(), Unseen: r.MeanUnseen(), ChosenOnTest: r.MeanChosenOnTest()}
 }
 
+// sums returns those of what was left out.
+func (r *Record) sums() *Summary { return cmp.Or(r.Summary, &Summary{}) }
+
 // Training returns the totals of the round's local training; nil if no client trained.
 func (r *Record) Training() *Training {
-	if r.Results == nil && r.Summary != nil {
-		return r.Summary.Training
-	}
 	if len(r.Results) == 0 {
-		return nil
+		return r.sums().Training
 	}
 	t := &Training{Clients: len(r.Results)}
 	for _, s := range r.Results {
@@ -63,9 +65,6 @@ func (r *Record) Training() *Training {
 
 // Spread returns the distribution of accuracy, or R², over clients; nil if the round was not evaluated, or no client has one.
 func (r *Record) Spread() *Spread {
-	if r.Scores == nil && r.Summary != nil {
-		return r.Summary.Spread
-	}
 	var a []float64
 	some := false // has a value
 	for _, s := range r.Scores {
@@ -80,7 +79,7 @@ func (r *Record) Spread() *Spread {
 		a = append(a, v)
 	}
 	if !some {
-		return nil
+		return r.sums().Spread
 	}
 	slices.Sort(a)
 	at := func(p float64) Float {
@@ -90,4 +89,30 @@ func (r *Record) Spread() *Spread {
 	}
 	return &Spread{Mean: Float(stat.Mean(a, nil)), Worst: Float(stat.Mean(a[:(len(a)+9)/10], nil)),
 		Min: Float(a[0]), Q1: at(0.25), Median: at(0.5), Q3: at(0.75), Max: Float(a[len(a)-1])}
+}
+
+// Clustering is the quality of a round's clustering. Clients that are in no cluster yet are left out.
+type Clustering struct {
+	Count int `json:"count"` // non-empty clusters
+
+	// Agreement with the true groups: see cluster.Agreement. NaN if the federation has fewer than two.
+	ARI    Float `json:"ari"`
+	NMI    Float `json:"nmi"`    // see ARI
+	Purity Float `json:"purity"` // see ARI
+
+	// Distances are Euclidean, between the models of clusters 0 and 1, 0 and 2, …, 1 and 2, …; nil if the strategy does not have
+	// a model for each cluster, or if there are more than 64.
+	Distances []Float `json:"distances,omitempty"`
+}
+
+// String returns "clusters: 3; ARI 0.91, NMI 0.94, purity 0.97; models 0.2 to 1.4 apart".
+func (c Clustering) String() string {
+	words := fmt.Sprintf("clusters: %d", c.Count)
+	if !math.IsNaN(float64(c.ARI)) {
+		words += fmt.Sprintf("; ARI %.3g, NMI %.3g, purity %.3g", c.ARI, c.NMI, c.Purity)
+	}
+	if len(c.Distances) > 0 {
+		words += fmt.Sprintf("; models %.3g to %.3g apart", slices.Min(c.Distances), slices.Max(c.Distances))
+	}
+	return words
 }

@@ -1,5 +1,5 @@
-// Package claims has what a run holds exclusively while it goes on.
-package claims
+// Package exclusive keeps two runs from sharing a strategy, its State or a checkpoint at the same time.
+package exclusive
 
 import (
 	"path/filepath"

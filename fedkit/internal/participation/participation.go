@@ -1,10 +1,10 @@
-// Package past has what strategies and selectors see of earlier rounds.
-package past
+// Package participation has what strategies and selectors see of earlier rounds.
+package participation
 
 import "fedkit.example/fedkit/history"
 
-// Past is each client's participation so far. It is rebuilt from the History, so it survives a resume.
-type Past struct {
+// Log is each client's participation so far. It is rebuilt from the History, so it survives a resume.
+type Log struct {
 	Whole    bool                     // Results has all, not only Last the latest
 	Results  [][]history.ClientResult // by client, oldest first
 	Clusters []int                    // the last served
@@ -13,18 +13,18 @@ type Past struct {
 	last   []history.ClientResult // by client
 }
 
-// New returns the past of m clients before the first round.
-func New(m int, whole bool) *Past {
-	return &Past{Whole: whole, Results: make([][]history.ClientResult, m), rounds: make([]int, m), last: make([]history.ClientResult, m)}
+// New returns the log of m clients before the first round.
+func New(m int, whole bool) *Log {
+	return &Log{Whole: whole, Results: make([][]history.ClientResult, m), rounds: make([]int, m), last: make([]history.ClientResult, m)}
 }
 
 // Last returns a client's latest result, zero if there is none, and the number of rounds in which it took part.
-func (p *Past) Last(client int) (s history.ClientResult, rounds int) {
+func (p *Log) Last(client int) (s history.ClientResult, rounds int) {
 	return p.last[client], p.rounds[client]
 }
 
 // Add adds a round.
-func (p *Past) Add(r *history.Record) {
+func (p *Log) Add(r *history.Record) {
 	for _, s := range r.Results {
 		if s.Skipped {
 			continue
@@ -41,7 +41,7 @@ func (p *Past) Add(r *history.Record) {
 }
 
 // Clear forgets all rounds.
-func (p *Past) Clear() {
+func (p *Log) Clear() {
 	clear(p.rounds)
 	clear(p.last)
 	clear(p.Results)

@@ -1,5 +1,5 @@
-// Package holdings has the rows of a data set that clients hold.
-package holdings
+// Package clientdata has the rows of a data set that clients hold.
+package clientdata
 
 import (
 	"fmt"
