@@ -58,7 +58,7 @@ func (f *Federation) Features(ctx context.Context, models *Matrix, layer string,
 	if err := f.ready(ctx); err != nil {
 		return nil, err
 	}
-	r := &Round{Fed: f, ctx: ctx, on: defaultDevice()}
+	r := &Round{Fed: f, ctx: ctx, on: engine.Here(0)}
 	if p = r.Features(models, layer, part, clients); r.err != nil {
 		return nil, r.err
 	}

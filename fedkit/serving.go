@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/claims"
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/nested"
 	"fedkit.example/fedkit/internal/serving"
@@ -40,7 +41,7 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err != nil {
 		return nil, err
 	}
-	u := &underway{fed: fed, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{})}
+	u := &underway{fed: fed, opts: Options{Rounds: 1, EvalEvery: 1}, on: engine.Here(0), past: newPast(fed, nil, Keep{})}
 	if err = u.fill(s, all); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/rows"
 )
@@ -178,7 +179,7 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 	if err := f.ready(ctx); err != nil {
 		return nil, err
 	}
-	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: defaultDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
+	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: engine.Here(0), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
 	if u = r.Train(job); r.err != nil {
 		return nil, r.err
 	}

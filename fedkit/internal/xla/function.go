@@ -24,10 +24,11 @@ type function struct {
 // formEnv is the environment variable that overrides the form of convolutions.
 const formEnv = "FEDKIT_CONVOLUTIONS"
 
-// The forms of convolutions and poolings: XLA's own; those of function, on a CPU; and, for model.Convolution on a GPU, one matrix product
-// of all clients, which has the precision of the others: XLA's own convolution takes TF32 there.
+// The forms of convolutions and poolings: XLA's own; those of function, on a CPU, with oneDNN's convolutions or without; and, for
+// model.Convolution on a GPU, one matrix product of all clients, which has the precision of the others: XLA's own convolution takes TF32 there.
 const (
 	Native    = "native"
+	OneDNN    = "onednn"
 	Rewritten = "rewritten"
 	Patches   = "patches"
 )
@@ -37,13 +38,13 @@ func form(asked string, cpu bool) (string, error) {
 	switch asked {
 	case "":
 		if cpu {
-			return Rewritten, nil
+			return OneDNN, nil
 		}
 		return Patches, nil
-	case Native, Rewritten, Patches:
+	case Native, OneDNN, Rewritten, Patches:
 		return asked, nil
 	}
-	return "", fmt.Errorf("%s = %q: must be %s, %s or %s", formEnv, asked, Native, Rewritten, Patches)
+	return "", fmt.Errorf("%s = %q: must be %s, %s, %s or %s", formEnv, asked, Native, OneDNN, Rewritten, Patches)
 }
 
 // Form is the form of convolutions in this process.
@@ -55,7 +56,7 @@ var Form = sync.OnceValue(func() string {
 // rewritten returns a go-xla function that rewrites, if this process does, and whose closures nest.
 func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
 	if own, is := f.(*gxla.Function); is {
-		return function{own, Form() == Rewritten, open}
+		return function{own, Form() == OneDNN || Form() == Rewritten, open}
 	}
 	return f
 }

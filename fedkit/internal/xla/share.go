@@ -79,7 +79,7 @@ func stableHLO(b *gxla.Builder) (text []byte, err error) {
 	defer Caught(&err)
 	text, err = private[stablehlo.Builder](b, "builder").Build()
 	_, text, _ = bytes.Cut(text, []byte(" {")) // after "module @name", as the name does not matter
-	return text, err
+	return withKernels(text), err
 }
 
 var (
