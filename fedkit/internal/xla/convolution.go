@@ -17,7 +17,7 @@ func (f function) ConvGeneral(x, w compute.Value, axes compute.ConvolveAxesConfi
 	n := len(axes.InputSpatial)
 	c := convolution{chain: &chain{f: f}, x: x, w: w, groups: max(1, groups), strides: orDefault(strides, n, 1), paddings: orDefault(paddings, n, [2]int{}),
 		input: orDefault(inputDilations, n, 1), kernel: orDefault(kernelDilations, n, 1)}
-	if name := Kernels(); name != "" {
+	if name := kernels(); name != "" {
 		if y := c.byKernel(name, axes); y != nil || c.err != nil {
 			return y, c.err
 		}

@@ -45,13 +45,11 @@ static void schedule(void *with, void (*task)(void *), void *data) {
 
 // fits reports whether a buffer has the numbers of a tensor, and no step leads out of it.
 static int fits(const convolution *c, int role, const ffi_buffer *b) {
-	int64_t n = 1, has = 1, last = 0;
-	for (int i = 0; i < 2 + c->space; i++) {
-		if (c->dims[role][i] < 1 || c->steps[role][i] < 0 || c->dims[role][i] > INT32_MAX || c->steps[role][i] > INT64_MAX >> 34)
+	int64_t n = 1, has = 1, last = 0, step;
+	for (int i = 0; i < 2 + c->space; i++)
+		if (c->dims[role][i] < 1 || c->steps[role][i] < 0 || __builtin_mul_overflow(n, c->dims[role][i], &n) ||
+			__builtin_mul_overflow(c->dims[role][i] - 1, c->steps[role][i], &step) || __builtin_add_overflow(last, step, &last))
 			return 0;
-		n *= c->dims[role][i];
-		last += (c->dims[role][i] - 1) * c->steps[role][i];
-	}
 	for (int64_t i = 0; i < b->rank; i++)
 		has *= b->dims[i];
 	return b->type == float32 && n == has && last < n;

@@ -48,6 +48,8 @@ var Kernels = sync.OnceValue(func() string {
 	return name
 })
 
+var kernels = Kernels // tests have others
+
 // openKernels opens oneDNN in the first of the folders that has it.
 func openKernels(folders []string) (name string, err error) {
 	if plain == nil {

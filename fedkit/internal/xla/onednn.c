@@ -39,7 +39,7 @@ typedef struct { int is; void *memory; } argument;
 	F(int, primitive_destroy, (void *)) \
 	F(int, primitive_execute, (const void *, void *stream, int n, const argument *))
 
-static struct {
+static struct functions {
 #define F(result, name, parameters) result (*name) parameters;
 	FUNCTIONS(F)
 #undef F
@@ -52,18 +52,23 @@ enum { f32 = 3, any_layout = 1, training = 64, direct = 1, cpu = 1, avx2 = 7, in
 static const int tensor[2][3] = {{1, 33, 17}, {129, 161, 145}}, desc_of[2][3] = {{129, 131, 133}, {130, 132, 134}};
 
 const char *onednn_open(const char *path) {
-	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	struct functions its;
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *threads = library ? dlsym(library, "omp_set_num_threads") : NULL;
 #define F(result, name, parameters) \
-	if (!library || !(dnn.name = (result(*) parameters)dlsym(library, "dnnl_" #name))) \
+	if (!library || !(its.name = (result(*) parameters)dlsym(library, "dnnl_" #name))) \
 		return dlerror();
 	FUNCTIONS(F)
 #undef F
-	if (!(use_threads = (void (*)(int))dlsym(library, "omp_set_num_threads")))
-		return dlerror();
-	if (dnn.version()->major != 3)
+	if (!threads)
+		return "it has no OpenMP";
+	if (its.version()->major != 3)
 		return "it is not oneDNN 3";
-	if ((dnn.get_effective_cpu_isa() & avx2) != avx2)
+	if ((its.get_effective_cpu_isa() & avx2) != avx2)
 		return "the processor has no AVX2";
+	if (engine)
+		return NULL;
+	dnn = its;
+	use_threads = (void (*)(int))threads;
 	use_threads(1);
 	if (dnn.engine_create(&engine, cpu, 0) || dnn.primitive_attr_create(&attributes) || dnn.primitive_attr_set_scratchpad_mode(attributes, by_user))
 		return "it makes no engine";
