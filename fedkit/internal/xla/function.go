@@ -18,7 +18,13 @@ import (
 type function struct {
 	*gxla.Function
 	rewrites bool
-	open     *[]*gxla.Function // closures of the program that are being built, the innermost last
+	building *building
+}
+
+// building is what the functions of a program share while it is built.
+type building struct {
+	open    []*gxla.Function // closures that are being built, the innermost last
+	kernels bool             // whether it calls kernels
 }
 
 // formEnv is the environment variable that overrides the form of convolutions.
@@ -54,9 +60,9 @@ var Form = sync.OnceValue(func() string {
 })
 
 // rewritten returns a go-xla function that rewrites, if this process does, and whose closures nest.
-func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
+func rewritten(f compute.Function, b *building) compute.Function {
 	if own, is := f.(*gxla.Function); is {
-		return function{own, Form() == OneDNN || Form() == Rewritten, open}
+		return function{own, Form() == OneDNN || Form() == Rewritten, b}
 	}
 	return f
 }
@@ -64,19 +70,19 @@ func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
 // Closure implements compute.Function, as the methods below do.
 func (f function) Closure() (compute.Function, error) {
 	parent := f.Function
-	if n := len(*f.open); n > 0 {
-		parent = (*f.open)[n-1]
+	if n := len(f.building.open); n > 0 {
+		parent = f.building.open[n-1]
 	}
 	c, err := parent.Closure()
 	if own, is := c.(*gxla.Function); is && err == nil {
-		*f.open = append(*f.open, own)
+		f.building.open = append(f.building.open, own)
 	}
-	return rewritten(c, f.open), err
+	return rewritten(c, f.building), err
 }
 
 func (f function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
-	if n := len(*f.open); n > 0 && (*f.open)[n-1] == f.Function {
-		*f.open = (*f.open)[:n-1]
+	if n := len(f.building.open); n > 0 && f.building.open[n-1] == f.Function {
+		f.building.open = f.building.open[:n-1]
 	}
 	return f.Function.Return(outputs, shardings)
 }
@@ -119,13 +125,13 @@ func (c *chain) do(v compute.Value, err error) compute.Value {
 }
 
 // dims returns the dimensions of a value.
-func (c *chain) dims(v compute.Value) []int {
-	if c.err != nil {
-		return nil
+func (c *chain) dims(v compute.Value) []int { return c.shape(v).Dimensions }
+
+func (c *chain) shape(v compute.Value) (s shapes.Shape) {
+	if c.err == nil {
+		s, c.err = c.f.Shape(v)
 	}
-	s, err := c.f.Shape(v)
-	c.do(nil, err)
-	return s.Dimensions
+	return s
 }
 
 // transpose permutes the axes, unless they are in order.
