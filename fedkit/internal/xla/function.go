@@ -18,13 +18,7 @@ import (
 type function struct {
 	*gxla.Function
 	rewrites bool
-	building *building
-}
-
-// building is what the functions of a program share while it is built.
-type building struct {
-	open    []*gxla.Function // closures that are being built, the innermost last
-	kernels bool             // whether it calls kernels
+	open     *[]*gxla.Function // closures of the program that are being built, the innermost last
 }
 
 // formEnv is the environment variable that overrides the form of convolutions.
@@ -60,9 +54,9 @@ var Form = sync.OnceValue(func() string {
 })
 
 // rewritten returns a go-xla function that rewrites, if this process does, and whose closures nest.
-func rewritten(f compute.Function, b *building) compute.Function {
+func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
 	if own, is := f.(*gxla.Function); is {
-		return function{own, Form() == OneDNN || Form() == Rewritten, b}
+		return function{own, Form() == OneDNN || Form() == Rewritten, open}
 	}
 	return f
 }
@@ -70,19 +64,19 @@ func rewritten(f compute.Function, b *building) compute.Function {
 // Closure implements compute.Function, as the methods below do.
 func (f function) Closure() (compute.Function, error) {
 	parent := f.Function
-	if n := len(f.building.open); n > 0 {
-		parent = f.building.open[n-1]
+	if n := len(*f.open); n > 0 {
+		parent = (*f.open)[n-1]
 	}
 	c, err := parent.Closure()
 	if own, is := c.(*gxla.Function); is && err == nil {
-		f.building.open = append(f.building.open, own)
+		*f.open = append(*f.open, own)
 	}
-	return rewritten(c, f.building), err
+	return rewritten(c, f.open), err
 }
 
 func (f function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
-	if n := len(f.building.open); n > 0 && f.building.open[n-1] == f.Function {
-		f.building.open = f.building.open[:n-1]
+	if n := len(*f.open); n > 0 && (*f.open)[n-1] == f.Function {
+		*f.open = (*f.open)[:n-1]
 	}
 	return f.Function.Return(outputs, shardings)
 }
@@ -125,13 +119,13 @@ func (c *chain) do(v compute.Value, err error) compute.Value {
 }
 
 // dims returns the dimensions of a value.
-func (c *chain) dims(v compute.Value) []int { return c.shape(v).Dimensions }
-
-func (c *chain) shape(v compute.Value) (s shapes.Shape) {
-	if c.err == nil {
-		s, c.err = c.f.Shape(v)
+func (c *chain) dims(v compute.Value) []int {
+	if c.err != nil {
+		return nil
 	}
-	return s
+	s, err := c.f.Shape(v)
+	c.do(nil, err)
+	return s.Dimensions
 }
 
 // transpose permutes the axes, unless they are in order.

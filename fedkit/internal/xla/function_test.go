@@ -71,21 +71,15 @@ func sameBy(t *testing.T, f func(in []*Node) *Node, in []any) {
 	want := alone.MustCall(in...)
 	got := expect.Value(NewProgram("looped", looped(both)).Call(in...))(t)
 	for i, w := range want {
-		near(t, fmt.Sprintf("result %d of %d", i, len(want)), got[i], w)
-	}
-}
-
-// near fails if a tensor is not another, to 1e-5 of the largest number.
-func near(t *testing.T, name string, got, want *tensors.Tensor) {
-	t.Helper()
-	a, b := tensors.MustCopyFlatData[float32](got), tensors.MustCopyFlatData[float32](want)
-	largest := 0.0
-	for j := range b {
-		largest = max(largest, math.Abs(float64(b[j])))
-	}
-	for j := range b {
-		if d := math.Abs(float64(a[j] - b[j])); !(d <= 1e-5*max(1, largest)) {
-			t.Fatalf("%s, %v at %d: %v, want %v", name, want.Shape(), j, a[j], b[j])
+		a, b := tensors.MustCopyFlatData[float32](got[i]), tensors.MustCopyFlatData[float32](w)
+		largest := 0.0
+		for j := range b {
+			largest = max(largest, math.Abs(float64(b[j])))
+		}
+		for j := range b {
+			if d := math.Abs(float64(a[j] - b[j])); !(d <= 1e-5*max(1, largest)) {
+				t.Fatalf("result %d of %d, %v at %d: %v, want %v", i, len(want), w.Shape(), j, a[j], b[j])
+			}
 		}
 	}
 }

@@ -44,33 +44,33 @@ static void schedule(void *with, void (*task)(void *), void *data) {
 }
 
 // fits reports whether a buffer has the numbers of a tensor, and no step leads out of it.
-static int fits(const kernel *k, int role, const ffi_buffer *b) {
+static int fits(const convolution *c, int role, const ffi_buffer *b) {
 	int64_t n = 1, has = 1, last = 0, step;
-	for (int i = 0; i < 2 + k->space; i++)
-		if (k->dims[role][i] < 1 || k->steps[role][i] < 0 || __builtin_mul_overflow(n, k->dims[role][i], &n) ||
-			__builtin_mul_overflow(k->dims[role][i] - 1, k->steps[role][i], &step) || __builtin_add_overflow(last, step, &last))
+	for (int i = 0; i < 2 + c->space; i++)
+		if (c->dims[role][i] < 1 || c->steps[role][i] < 0 || __builtin_mul_overflow(n, c->dims[role][i], &n) ||
+			__builtin_mul_overflow(c->dims[role][i] - 1, c->steps[role][i], &step) || __builtin_add_overflow(last, step, &last))
 			return 0;
 	for (int64_t i = 0; i < b->rank; i++)
 		has *= b->dims[i];
 	return b->type == float32 && n == has && last < n;
 }
 
-static const char *called(ffi_frame *f) {
+static const char *convolved(ffi_frame *f) {
 	// What is given and what is computed, by kind.
-	static const int roles[4][3] = {{src, weights, dst}, {dst, weights, src}, {src, dst, weights}, {src, weights, dst}};
-	kernel k;
+	static const int roles[3][3] = {{src, weights, dst}, {dst, weights, src}, {src, dst, weights}};
+	convolution c;
 	void *data[3];
 	ffi_array *numbers = f->attributes.n == 1 && f->attributes.types[0] == array ? f->attributes.values[0] : NULL;
-	if (f->arguments.n != 2 || f->results.n != 1 || !numbers || numbers->n * sizeof(int64_t) != sizeof k)
-		return "a kernel has two arguments, one result and its numbers";
-	memcpy(&k, numbers->data, sizeof k);
-	if (k.kind < forward || k.kind > product || k.space < (k.kind != product) || k.space > (k.kind == product ? 1 : most_space) || k.groups < 1)
-		return "there is no such kernel";
+	if (f->arguments.n != 2 || f->results.n != 1 || !numbers || numbers->n * sizeof(int64_t) != sizeof c)
+		return "a convolution has two arguments, one result and its numbers";
+	memcpy(&c, numbers->data, sizeof c);
+	if (c.kind < forward || c.kind > backward_weights || c.space < 1 || c.space > most_space || c.groups < 1)
+		return "there is no such convolution";
 	for (int i = 0; i < 3; i++) {
 		ffi_buffer *b = i < 2 ? f->arguments.values[i] : f->results.values[0];
-		int role = roles[k.kind][i];
-		if (!fits(&k, role, b))
-			return "a kernel's numbers are not those of its tensors";
+		int role = roles[c.kind][i];
+		if (!fits(&c, role, b))
+			return "a convolution's numbers are not those of its tensors";
 		data[role] = b->data;
 	}
 	pool p = {schedule, f, 1};
@@ -78,7 +78,7 @@ static const char *called(ffi_frame *f) {
 	ffi_threads t = {sizeof t, NULL, f->context, &threads};
 	if (f->api->size >= sizeof *f->api && !dropped(f->api, f->api->threads(&t)))
 		p.threads = threads;
-	return onednn_compute(&k, data, &p);
+	return onednn_convolve(&c, data, &p);
 }
 
 // handle is what XLA calls: when it is registered, to ask for its version, and then from programs.
@@ -90,7 +90,7 @@ static void *handle(ffi_frame *f) {
 			v->minor = 2;
 			return NULL;
 		}
-	ffi_error e = {sizeof e, NULL, called(f), internal_error};
+	ffi_error e = {sizeof e, NULL, convolved(f), internal_error};
 	return e.message ? f->api->error(&e) : NULL;
 }
 

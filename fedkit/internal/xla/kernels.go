@@ -30,12 +30,12 @@ import (
 )
 
 // XLA compiles a loop's convolutions to slow code. The CPU's plugin lets programs call functions of others, by its FFI extension: here
-// onednn_compute, for a convolution, for both of its gradients, and for products. Its results have the same bytes whatever the threads.
+// onednn_convolve, for a convolution and for both of its gradients. What oneDNN computes has the same bytes whatever its threads.
 
 // kernelLibrary is the file that set-up puts beside the plugin: oneDNN of the wheel onednn-cpu-gomp.
 const kernelLibrary = "libdnnl.so.3.2"
 
-// Kernels returns the name by which programs call oneDNN, "" if they do not: without a CPU, the library or a processor with
+// Kernels returns the name by which programs call oneDNN's convolutions, "" if they do not: without a CPU, the library or a processor with
 // AVX2, or if FEDKIT_CONVOLUTIONS asks for another form. It opens the library, and tries one program.
 var Kernels = sync.OnceValue(func() string {
 	if Form() != OneDNN {
@@ -77,7 +77,7 @@ func openKernels(folders []string) (name string, err error) {
 }
 
 // kernelTarget and the library's version are the name by which programs call.
-const kernelTarget = "fedkit.onednn"
+const kernelTarget = "fedkit.convolution"
 
 // try runs a convolution of two numbers.
 func try(name string) error {
@@ -85,7 +85,7 @@ func try(name string) error {
 	if err != nil {
 		return err
 	}
-	one := C.kernel{space: 1, groups: 1}
+	one := C.convolution{space: 1, groups: 1}
 	for role := range one.dims {
 		for a := range 3 {
 			one.dims[role][a], one.steps[role][a] = 1, 1
@@ -119,34 +119,35 @@ func try(name string) error {
 }
 
 // numbers formats a convolution as an attribute of a program's text.
-func numbers(c *C.kernel) string {
+func numbers(c *C.convolution) string {
 	of := unsafe.Slice((*int64)(unsafe.Pointer(c)), unsafe.Sizeof(*c)/8)
 	return "array<i64: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(of), " ", ", "), "[]") + ">"
 }
 
-// called is a kernel with the dimensions of its result.
-type called struct {
-	c    C.kernel
-	dims []int
+// convolved is a convolution as oneDNN knows it.
+type convolved struct {
+	c        C.convolution
+	dims     []int // of its result
+	reversed bool  // whether it takes the kernel reversed in space
 }
 
 // tensor sets what a convolution knows of one of its tensors, from the tensor's dimensions and which of its axes are what.
-func (k *called) tensor(role, batch, channels int, space, dims []int) {
+func (k *convolved) tensor(role, batch, channels int, space, dims []int) {
 	for i, axis := range append([]int{batch, channels}, space...) {
 		k.c.dims[role][i], k.c.steps[role][i] = C.int64_t(dims[axis]), C.int64_t(product(dims[axis+1:]))
 	}
 }
 
-// known returns the convolution as oneDNN knows it, nil if oneDNN has none, and whether it is for w reversed in space.
-func (c *convolution) known(axes compute.ConvolveAxesConfig) (k *called, reversed bool) {
+// convolved returns the convolution as oneDNN knows it, nil if oneDNN has none.
+func (c *convolution) convolved(axes compute.ConvolveAxesConfig) *convolved {
 	n := len(c.strides)
 	x, w := c.dims(c.x), c.dims(c.w)
 	if c.err != nil || n < 1 || n > C.most_space {
-		return nil, false
+		return nil
 	}
 	in, window := at(x, axes.InputSpatial), at(w, axes.KernelSpatial)
 	out := c.spatial(in, window)
-	k = &called{c: C.kernel{space: C.int64_t(n), groups: C.int64_t(c.groups)}, dims: make([]int, n+2)}
+	k := &convolved{c: C.convolution{space: C.int64_t(n), groups: C.int64_t(c.groups)}, dims: make([]int, n+2)}
 	k.dims[axes.OutputBatch], k.dims[axes.OutputChannels] = x[axes.InputBatch], w[axes.KernelOutputChannels]
 	for a, axis := range axes.OutputSpatial {
 		k.dims[axis] = out[a]
@@ -158,9 +159,9 @@ func (c *convolution) known(axes compute.ConvolveAxesConfig) (k *called, reverse
 	switch {
 	case !all(c.input, 1): // the gradient of the input of a strided convolution, by its reversed kernel
 		if !all(c.strides, 1) || c.groups > 1 {
-			return nil, false
+			return nil
 		}
-		k.c.kind, reversed = C.backward_data, true
+		k.c.kind, k.reversed = C.backward_data, true
 		k.tensor(C.src, axes.OutputBatch, axes.OutputChannels, axes.OutputSpatial, k.dims)
 		k.tensor(C.weights, axes.KernelInputChannels, axes.KernelOutputChannels, axes.KernelSpatial, w)
 		k.tensor(C.dst, axes.InputBatch, axes.InputChannels, axes.InputSpatial, x)
@@ -184,11 +185,14 @@ func (c *convolution) known(axes compute.ConvolveAxesConfig) (k *called, reverse
 		least := (out[a]-1)*strides[a] + (window[a]-1)*dilations[a] + 1 - in[a] - before[a]
 		after := max(least, min(0, least+strides[a]-1))
 		if before[a] < 0 || after < 0 {
-			return nil, false
+			return nil
 		}
 		k.c.strides[a], k.c.dilations[a], k.c.before[a], k.c.after[a] = C.int64_t(strides[a]), C.int64_t(dilations[a]), C.int64_t(before[a]), C.int64_t(after)
 	}
-	return k, reversed
+	if C.onednn_has(&k.c) == 0 {
+		return nil
+	}
+	return k
 }
 
 func at(dims, axes []int) (of []int) {
@@ -200,109 +204,32 @@ func at(dims, axes []int) (of []int) {
 
 // byKernel computes the convolution by oneDNN; nil if that has none.
 func (c *convolution) byKernel(name string, axes compute.ConvolveAxesConfig) compute.Value {
-	k, reversed := c.known(axes)
-	w := c.w
-	if k != nil && reversed {
-		w = c.do(c.f.Reverse(w, axes.KernelSpatial...))
-	}
-	return c.call(name, k, c.x, w)
-}
-
-// call adds the call of a kernel; nil if there is none.
-func (c *chain) call(name string, k *called, a, b compute.Value) compute.Value {
-	if c.err != nil || k == nil || C.onednn_has(&k.c) == 0 {
+	k := c.convolved(axes)
+	if k == nil {
 		return nil
 	}
-	in := []*stablehlo.Value{private[stablehlo.Value](a.(*gxla.Node), "value"), private[stablehlo.Value](b.(*gxla.Node), "value")}
+	w := c.w
+	if k.reversed {
+		w = c.do(c.f.Reverse(w, axes.KernelSpatial...))
+	}
+	var in []*stablehlo.Value
+	for _, v := range []compute.Value{c.x, w} {
+		if c.err == nil {
+			in = append(in, private[stablehlo.Value](v.(*gxla.Node), "value"))
+		}
+	}
+	if c.err != nil {
+		return nil
+	}
 	out, err := stablehlo.CustomCallV2(name, numbers(&k.c), in, [][]int{nil, nil}, []xlashapes.Shape{xlashapes.Make(dtypes.Float32, k.dims...)}, [][]int{nil})
 	if c.do(nil, err); err != nil {
 		return nil
 	}
-	c.f.building.kernels = true
 	y := &gxla.Node{}
 	*field[*stablehlo.Value](y, "value") = out[0]
 	*field[shapes.Shape](y, "shape") = shapes.Make(dtypes.Float32, k.dims...)
 	*field[*gxla.Builder](y, "builder") = private[gxla.Builder](c.f.Function, "builder")
 	return y
-}
-
-// DotGeneral computes products of large weights by oneDNN, which does not copy them: in programs whose convolutions it computes, and in the inner
-// of two loops, where a recurrent layer reads its weights at each step.
-func (f function) DotGeneral(a compute.Value, aSum, aBatch []int, b compute.Value, bSum, bBatch []int, config compute.DotGeneralConfig) (compute.Value, error) {
-	if f.rewrites && (f.building.kernels || len(f.building.open) > 1) {
-		c := &chain{f: f}
-		if name := kernels(); name != "" {
-			if y := c.call(name, c.product(a, aSum, aBatch, b, bSum, bBatch), a, b); y != nil || c.err != nil {
-				return y, c.err
-			}
-		}
-	}
-	return f.Function.DotGeneral(a, aSum, aBatch, b, bSum, bBatch, config)
-}
-
-// largeWeights is how many numbers one factor of a product has at least that oneDNN computes.
-const largeWeights = 1 << 16
-
-// product returns a product of matrices as oneDNN knows it, nil if it is no such product or a small one.
-func (c *chain) product(a compute.Value, aSum, aBatch []int, b compute.Value, bSum, bBatch []int) *called {
-	x, y := c.shape(a), c.shape(b)
-	if c.err != nil || x.DType != dtypes.Float32 || y.DType != dtypes.Float32 {
-		return nil
-	}
-	free := func(rank int, used ...[]int) (axes []int) {
-		for i := range rank {
-			if !slices.Contains(slices.Concat(used...), i) {
-				axes = append(axes, i)
-			}
-		}
-		return axes
-	}
-	aFree, bFree := free(x.Rank(), aSum, aBatch), free(y.Rank(), bSum, bBatch)
-	k := &called{c: C.kernel{kind: C.product, groups: 1}}
-	k.dims = slices.Concat(at(x.Dimensions, aBatch), at(x.Dimensions, aFree), at(y.Dimensions, bFree))
-	result := make([]int, len(k.dims))
-	for i := range result {
-		result[i] = i
-	}
-	nb, nf := len(aBatch), len(aBatch)+len(aFree)
-	tensors := [3][3][]int{{aBatch, aFree, aSum}, {bBatch, bSum, bFree}, {result[:nb], result[nb:nf], result[nf:]}}
-	many := product(at(x.Dimensions, aBatch)) > 1
-	for role, dims := range [3][]int{x.Dimensions, y.Dimensions, k.dims} {
-		place := 0
-		for i, axes := range tensors[role] {
-			size, step, ok := merged(dims, axes)
-			if !ok {
-				return nil
-			}
-			if i > 0 || many {
-				k.c.dims[role][place], k.c.steps[role][place] = C.int64_t(size), C.int64_t(step)
-				place++
-			}
-		}
-	}
-	if many {
-		k.c.space = 1
-	}
-	last := 1 + k.c.space
-	if m, n, sum := k.c.dims[C.dst][last-1], k.c.dims[C.dst][last], k.c.dims[C.src][last]; max(m*n, max(m, n)*sum) < largeWeights || min(m, n, sum) < 2 {
-		return nil
-	}
-	return k
-}
-
-// merged returns the size and step of adjacent axes as one; none are one number.
-func merged(dims, axes []int) (size, step int, ok bool) {
-	size, step = 1, 1
-	for i, a := range slices.Backward(axes) {
-		if i < len(axes)-1 && a+1 != axes[i+1] {
-			return 0, 0, false
-		}
-		if i == len(axes)-1 {
-			step = product(dims[a+1:])
-		}
-		size *= dims[a]
-	}
-	return size, step, true
 }
 
 var kernelCall = regexp.MustCompile(`api_version = 2 : i32,(\s*)backend_config = "(array<i64: [-\d, ]+>)"`)

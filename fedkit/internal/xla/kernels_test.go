@@ -139,50 +139,8 @@ func TestKernelsCheckTheirNumbers(t *testing.T) {
 		if err == nil {
 			_, err = run.Run(buffers...)
 		}
-		if err == nil || !strings.Contains(err.Error(), "kernel") {
+		if err == nil || !strings.Contains(err.Error(), "convolution") {
 			t.Errorf("%s: error %v", to, err)
-		}
-	}
-}
-
-// Products of every layout, in a loop within a loop, equal XLA's own, also in pieces.
-func TestProducts(t *testing.T) {
-	needKernels(t)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, c := range []struct {
-		a, b                     []int
-		aSum, aMany, bSum, bMany []int
-		called                   bool
-	}{
-		{[]int{10, 256}, []int{256, 300}, []int{1}, nil, []int{0}, nil, true},
-		{[]int{10, 256}, []int{300, 256}, []int{1}, nil, []int{1}, nil, true},
-		{[]int{10, 256}, []int{10, 300}, []int{0}, nil, []int{0}, nil, true},
-		{[]int{3, 10, 256}, []int{3, 256, 300}, []int{2}, []int{0}, []int{1}, []int{0}, true},
-		{[]int{3, 10, 256}, []int{3, 300, 256}, []int{2}, []int{0}, []int{2}, []int{0}, true},
-		{[]int{3, 10, 256}, []int{3, 10, 300}, []int{1}, []int{0}, []int{1}, []int{0}, true},
-		{[]int{1, 50, 1000}, []int{1, 1000, 512}, []int{2}, []int{0}, []int{1}, []int{0}, true}, // in pieces of rows
-		{[]int{5, 40, 256}, []int{5, 256, 512}, []int{2}, []int{0}, []int{1}, []int{0}, true},   // in a piece of three and one of two
-		{[]int{4, 5, 6, 300}, []int{300, 512}, []int{3}, nil, []int{0}, nil, true},
-		{[]int{6, 4, 256}, []int{256, 512, 3}, []int{2}, nil, []int{0}, nil, true},
-		{[]int{10, 3, 256}, []int{3, 256, 300}, []int{2}, []int{1}, []int{1}, []int{0}, true},
-		{[]int{10, 25}, []int{25, 30}, []int{1}, nil, []int{0}, nil, false}, // small
-	} {
-		f := func(in []*Node) []*Node { return []*Node{DotGeneral(in[0], c.aSum, c.aMany, in[1], c.bSum, c.bMany)} }
-		in := []any{different(rng, c.a...), different(rng, c.b...)}
-		p := NewProgram("products", looped(func(in []*Node) []*Node {
-			l, shape := NewLoop(in[0].Graph()), f(in)[0].Shape().Dimensions
-			l.Add("in", in...)
-			l.Add("out", BroadcastToDims(Const(in[0].Graph(), []float32{0}), shape...))
-			l.Repeat(1, func(_ *Node, s *Loop) { s.Set("out", f(s.All("in"))...) })
-			return l.All("out")
-		}))
-		text := string(expect.Value(p.Text(in[0].(*tensors.Tensor).Shape(), in[1].(*tensors.Tensor).Shape()))(t))
-		if strings.Contains(text, kernelTarget) != c.called {
-			t.Errorf("%v: called %v, want %v", c, !c.called, c.called)
-		}
-		want := expect.Value(NewProgram("XLA's", f).Call(in...))(t)
-		for i, got := range expect.Value(p.Call(in...))(t) {
-			near(t, fmt.Sprint(c, " result ", i), got, want[i])
 		}
 	}
 }

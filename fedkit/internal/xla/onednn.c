@@ -32,10 +32,8 @@ typedef struct { int is; void *memory; } argument;
 		const int64_t *, const int64_t *, const int64_t *, const int64_t *, const void *, const void *)) \
 	F(int, convolution_backward_weights_primitive_desc_create, (void **, void *, int, const void *, const void *, const void *, const void *, \
 		const int64_t *, const int64_t *, const int64_t *, const int64_t *, const void *, const void *)) \
-	F(int, matmul_primitive_desc_create, (void **, void *, const void *, const void *, const void *, const void *, const void *)) \
 	F(int, reorder_primitive_desc_create, (void **, const void *from, void *, const void *to, void *, const void *attr)) \
 	F(const void *, primitive_desc_query_md, (const void *, int what, int index)) \
-	F(int, primitive_desc_query, (const void *, int what, int index, void *result)) \
 	F(int, primitive_desc_destroy, (void *)) \
 	F(int, primitive_create, (void **, const void *desc)) \
 	F(int, primitive_destroy, (void *)) \
@@ -50,7 +48,7 @@ static void (*use_threads)(int); // OpenMP's, of the calling thread
 static void *engine, *attributes;
 
 // Values of oneDNN's enumerations, with those of src, weights and dst in turn, and of their gradients.
-enum { f32 = 3, any_layout = 1, training = 64, direct = 1, cpu = 1, avx2 = 7, in_order = 1, by_user = 1, from = 1, to = 17, scratch = 80, scratch_desc = 136, implementation = 8 };
+enum { f32 = 3, any_layout = 1, training = 64, direct = 1, cpu = 1, avx2 = 7, in_order = 1, by_user = 1, from = 1, to = 17, scratch = 80, scratch_desc = 136 };
 static const int tensor[2][3] = {{1, 33, 17}, {129, 161, 145}}, desc_of[2][3] = {{129, 131, 133}, {130, 132, 134}};
 
 const char *onednn_open(const char *path) {
@@ -79,28 +77,28 @@ const char *onednn_open(const char *path) {
 
 int onednn_version(void) { return dnn.version()->major * 10000 + dnn.version()->minor * 100 + dnn.version()->patch; }
 
-// --- primitives, kept by their kernel --------------------------------------------------------------------------------
+// --- primitives, kept by their convolution --------------------------------------------------------------------------------
 
-// What is made of a kernel is its primitive, and the reorders between the caller's layout of a tensor and the primitive's.
+// A made convolution of some examples has its primitive, and the reorders between the caller's layout of a tensor and the primitive's.
 typedef struct {
 	void *desc, *primitive, *reorder[3], *given[3]; // given: descriptions of the caller's layouts
 	const void *wanted[3], *scratch;                // descriptions that desc owns; NULL where the caller's is wanted
 	size_t bytes[3], scratch_bytes;                 // of wanted
 } made;
 
-// A kept kernel is cut along the first axis of src and dst, into pieces that do not depend on how many threads there are.
+// A kept convolution is cut by examples, into pieces that do not depend on how many threads there are.
 typedef struct kept {
-	kernel c;
+	convolution c;
 	int pieces, larger; // the first pieces, in number larger, have an example more
 	made *piece[2];     // of one more and of the others
 	struct kept *next;
 } kept;
 
-static int result(const kernel *c) { return c->kind == forward || c->kind == product ? dst : c->kind == backward_data ? src : weights; }
-static int is_gradient(const kernel *c, int role) { return c->kind == backward_data && role != weights || c->kind == backward_weights && role != src; }
+static int result(const convolution *c) { return c->kind == forward ? dst : c->kind == backward_data ? src : weights; }
+static int is_gradient(const convolution *c, int role) { return c->kind == backward_data && role != weights || c->kind == backward_weights && role != src; }
 
 // describe describes a tensor in the caller's layout, or in the one that oneDNN chooses.
-static void *describe(const kernel *c, int role, int chosen) {
+static void *describe(const convolution *c, int role, int chosen) {
 	int64_t dims[1 + rank], steps[1 + rank];
 	int grouped = role == weights && c->groups > 1, n = grouped + 2 + c->space;
 	void *d = NULL;
@@ -138,11 +136,9 @@ static void discard(made *m) {
 }
 
 // describe_primitive describes the primitive for tensors of these descriptions, NULL if there is none.
-static void *describe_primitive(const kernel *c, void *of[3]) {
+static void *describe_primitive(const convolution *c, void *of[3]) {
 	int64_t more[most_space]; // oneDNN counts what is left out between two numbers
 	void *f = NULL, *d = NULL;
-	if (c->kind == product)
-		return dnn.matmul_primitive_desc_create(&d, engine, of[src], of[weights], NULL, of[dst], attributes) ? NULL : d;
 	for (int i = 0; i < c->space; i++)
 		more[i] = c->dilations[i] - 1;
 	if (dnn.convolution_forward_primitive_desc_create(&f, engine, training, direct, of[src], of[weights], NULL, of[dst], c->strides, more, c->before, c->after, attributes))
@@ -156,21 +152,15 @@ static void *describe_primitive(const kernel *c, void *of[3]) {
 	return failed ? NULL : d;
 }
 
-// is_reference reports whether oneDNN has a primitive for tests alone, a slow one.
-static int is_reference(const void *desc) {
-	const char *name = "";
-	return dnn.primitive_desc_query(desc, implementation, 0, &name) || !strncmp(name, "ref", 3);
-}
-
-// make makes a kernel; NULL if oneDNN has none. Where channels are adjacent, oneDNN is fast with the caller's layout, as it is with that of
-// products. It chooses that of other weights, and of what is laid out otherwise.
-static made *make(const kernel *c) {
+// make makes a convolution; NULL if oneDNN has none. Where channels are adjacent, oneDNN is fast with the caller's layout. It chooses that of
+// weights, and of what is laid out otherwise.
+static made *make(const convolution *c) {
 	made *m = calloc(1, sizeof *m);
 	void *asked[3] = {0};
 	int failed = !m;
 	for (int i = 0; i < 3 && !failed; i++)
-		failed = !(m->given[i] = describe(c, i, 0)) || !(asked[i] = describe(c, i, c->kind != product && (i == weights || c->steps[i][1] != 1)));
-	failed = failed || !(m->desc = describe_primitive(c, asked)) || is_reference(m->desc) || dnn.primitive_create(&m->primitive, m->desc);
+		failed = !(m->given[i] = describe(c, i, 0)) || !(asked[i] = describe(c, i, i == weights || c->steps[i][1] != 1));
+	failed = failed || !(m->desc = describe_primitive(c, asked)) || dnn.primitive_create(&m->primitive, m->desc);
 	for (int i = 0; i < 3; i++)
 		if (asked[i])
 			dnn.memory_desc_destroy(asked[i]);
@@ -191,12 +181,12 @@ static made *make(const kernel *c) {
 	return m;
 }
 
-// pieces says into how many pieces a kernel is cut: of 20 million multiply-adds at least, which take some 0.4 ms. The pieces of a gradient of
+// pieces says into how many pieces a convolution is cut: of 20 million multiply-adds at least, which take some 0.4 ms. The pieces of a gradient of
 // weights are added, so there are only as many as cost little beside the rest.
-static int pieces(const kernel *c) {
-	double work = c->kind == product ? c->dims[src][1 + c->space] : c->dims[weights][1], size = 1;
+static int pieces(const convolution *c) {
+	double work = 1, size = 1;
 	for (int i = 0; i < 2 + c->space; i++) {
-		work *= c->dims[dst][i] * (i > 1 && c->kind != product ? c->dims[weights][i] : 1.);
+		work *= c->dims[dst][i] * (i == 1 ? c->dims[weights][1] : i > 1 ? c->dims[weights][i] : 1);
 		size *= c->dims[weights][i];
 	}
 	double n = work / 20e6;
@@ -209,12 +199,9 @@ static int pieces(const kernel *c) {
 	return n < 1 ? 1 : (int)n;
 }
 
-// many reports whether a kernel is many products, each with weights of its own.
-static int many(const kernel *c) { return c->kind == product && c->space == 1; }
-
-static kept *cut(const kernel *c) {
+static kept *cut(const convolution *c) {
 	kept *k = calloc(1, sizeof *k);
-	kernel piece = *c;
+	convolution piece = *c;
 	if (!k)
 		return NULL;
 	k->c = *c;
@@ -222,8 +209,6 @@ static kept *cut(const kernel *c) {
 	k->larger = c->dims[src][0] % k->pieces;
 	for (int i = 0; i < 2; i++) {
 		piece.dims[src][0] = piece.dims[dst][0] = c->dims[src][0] / k->pieces + (i == 0);
-		if (many(c))
-			piece.dims[weights][0] = piece.dims[src][0];
 		if ((i == 0 && !k->larger) || (k->piece[i] = make(&piece)))
 			continue;
 		discard(k->piece[0]);
@@ -243,7 +228,7 @@ static kept *cut(const kernel *c) {
 	return k;
 }
 
-static kept *find(const kernel *c) {
+static kept *find(const convolution *c) {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static kept *table[256];
 	uint64_t hash = 14695981039346656037u;
@@ -259,7 +244,7 @@ static kept *find(const kernel *c) {
 	return k;
 }
 
-int onednn_has(const kernel *c) {
+int onednn_has(const convolution *c) {
 	use_threads(1);
 	return find(c) != NULL;
 }
@@ -321,7 +306,7 @@ static int reordered(thread *t, void *primitive, const void *desc, void *data, c
 }
 
 // compute computes a piece. Weights are in the layout that it wants.
-static int compute(const kernel *c, made *m, void *data[3]) {
+static int compute(const convolution *c, made *m, void *data[3]) {
 	thread *t = per_thread(alone, aligned(m->scratch_bytes) + aligned(m->bytes[src]) + aligned(m->bytes[dst]));
 	if (!t)
 		return 1;
@@ -375,8 +360,6 @@ static void help(void *of) {
 	while ((i = atomic_fetch_add(&c->next, 1)) < k->pieces) {
 		int64_t first = i * n + (i < k->larger ? i : k->larger);
 		void *data[3] = {(float *)c->data[src] + first * k->c.steps[src][0], (char *)c->data[weights] + i * c->apart, (float *)c->data[dst] + first * k->c.steps[dst][0]};
-		if (many(&k->c))
-			data[weights] = (float *)c->data[weights] + first * k->c.steps[weights][0];
 		use_threads(1);
 		if (compute(&k->c, k->piece[i >= k->larger], data))
 			atomic_store(&c->failed, 1);
@@ -423,10 +406,10 @@ static int computed(const kept *k, void *data[3], size_t apart, const pool *p) {
 	return failed;
 }
 
-const char *onednn_compute(const kernel *c, void *data[3], const pool *p) {
+const char *onednn_convolve(const convolution *c, void *data[3], const pool *p) {
 	const kept *k = find(c);
 	if (!k)
-		return "oneDNN has no such kernel";
+		return "oneDNN has no such convolution";
 	made *m = k->piece[1];
 	int sums = c->kind == backward_weights, copies = sums ? k->pieces : 1, failed = 0;
 	void *use[3] = {data[src], data[weights], data[dst]};
@@ -434,7 +417,7 @@ const char *onednn_compute(const kernel *c, void *data[3], const pool *p) {
 	int elsewhere = m->wanted[weights] || copies > 1;
 	thread *t = per_thread(shared, elsewhere ? copies * apart : 0);
 	if (!t)
-		return "there is no memory for oneDNN";
+		return "there is no memory for a convolution";
 	if (elsewhere)
 		use[weights] = t->data[shared];
 	if (m->wanted[weights] && !sums)
@@ -450,5 +433,5 @@ const char *onednn_compute(const kernel *c, void *data[3], const pool *p) {
 		failed = reordered(t, m->reorder[weights], m->wanted[weights], sum, m->given[weights], data[weights]);
 	else if (sums && !failed && elsewhere)
 		memcpy(data[weights], sum, size);
-	return failed ? "oneDNN fails" : NULL;
+	return failed ? "oneDNN fails at a convolution" : NULL;
 }
