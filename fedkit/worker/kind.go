@@ -20,7 +20,7 @@ type Kind struct {
 	Hardware  string // as in History.Hardware
 	Processor string // a hash of the processor's features, which its name may not tell
 	Threads   int    // of XLA on processors
-	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute
+	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute, and whose convolutions they call
 }
 
 // String names hardware, threads, plugin and flags.
@@ -46,7 +46,7 @@ var thisKind = sync.OnceValues(func() (k Kind, err error) {
 	model, more := xla.Processor()
 	features := sha256.Sum256([]byte(model + more))
 	return Kind{Device: xla.Kind(), Plugin: fmt.Sprintf("%s %.4x", filepath.Base(client.Plugin()), hash.Sum(nil)), Hardware: xla.Hardware(),
-		Processor: fmt.Sprintf("%.2x", features), Threads: xla.Threads(), Flags: xla.Flags()}, nil
+		Processor: fmt.Sprintf("%.2x", features), Threads: xla.Threads(), Flags: strings.TrimSpace(xla.Flags() + " " + xla.Kernels())}, nil
 })
 
 // useGPU lets this process use one GPU, by its number among those that it may use.

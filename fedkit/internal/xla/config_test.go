@@ -55,14 +55,14 @@ func TestOnCPU(t *testing.T) {
 }
 
 func TestForm(t *testing.T) {
-	for asked, want := range map[string][2]string{"": {Patches, Rewritten}, Native: {Native, Native}, Rewritten: {Rewritten, Rewritten}} { // on a GPU, on a CPU
+	for asked, want := range map[string][2]string{"": {Patches, OneDNN}, Native: {Native, Native}, Rewritten: {Rewritten, Rewritten}} { // on a GPU, on a CPU
 		for i, cpu := range []bool{false, true} {
 			if got, err := form(asked, cpu); got != want[i] || err != nil {
 				t.Errorf("%q on a CPU %v: %v, want %v; %v", asked, cpu, got, want[i], err)
 			}
 		}
 	}
-	if _, err := form("fast", true); err == nil || err.Error() != `FEDKIT_CONVOLUTIONS = "fast": must be native, rewritten or patches` {
+	if _, err := form("fast", true); err == nil || err.Error() != `FEDKIT_CONVOLUTIONS = "fast": must be native, onednn, rewritten or patches` {
 		t.Error(err)
 	}
 }

@@ -17,13 +17,18 @@ func (f function) ConvGeneral(x, w compute.Value, axes compute.ConvolveAxesConfi
 	n := len(axes.InputSpatial)
 	c := convolution{chain: &chain{f: f}, x: x, w: w, groups: max(1, groups), strides: orDefault(strides, n, 1), paddings: orDefault(paddings, n, [2]int{}),
 		input: orDefault(inputDilations, n, 1), kernel: orDefault(kernelDilations, n, 1)}
+	if name := kernels(); name != "" {
+		if y := c.byKernel(name, axes); y != nil || c.err != nil {
+			return y, c.err
+		}
+	}
 	var y compute.Value
 	if c.sums(axes) {
 		y = c.products()
 	} else {
 		c.x = c.transpose(x, slices.Concat([]int{axes.InputBatch}, axes.InputSpatial, []int{axes.InputChannels}))
 		c.w = c.transpose(w, slices.Concat(axes.KernelSpatial, []int{axes.KernelInputChannels, axes.KernelOutputChannels}))
-		y = c.convolved()
+		y = c.channelsLast()
 	}
 	back := make([]int, n+2)
 	for i, axis := range slices.Concat([]int{axes.OutputBatch}, axes.OutputSpatial, []int{axes.OutputChannels}) {
@@ -108,8 +113,8 @@ func (c *convolution) products() compute.Value {
 	return c.transpose(y, append(order, n+1))
 }
 
-// convolved computes the convolution in channels-last layout.
-func (c *convolution) convolved() compute.Value {
+// channelsLast computes the convolution in channels-last layout.
+func (c *convolution) channelsLast() compute.Value {
 	x, w := c.dims(c.x), c.dims(c.w)
 	n := len(c.strides)
 	switch {
@@ -120,11 +125,11 @@ func (c *convolution) convolved() compute.Value {
 	case all(w[:n], 1) && all(c.input, 1) && c.groups == 1 && all(c.paddings, [2]int{}):
 		return c.pointwise(x, w)
 	}
-	return c.do(c.f.Function.ConvGeneral(c.x, c.w, channelsLast(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
+	return c.do(c.f.Function.ConvGeneral(c.x, c.w, lastChannels(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
 }
 
-// channelsLast is the layout for which XLA has a fast convolution.
-func channelsLast(space int) (a compute.ConvolveAxesConfig) {
+// lastChannels is the layout for which XLA has a fast convolution.
+func lastChannels(space int) (a compute.ConvolveAxesConfig) {
 	for i := range space {
 		a.InputSpatial = append(a.InputSpatial, i+1)
 		a.KernelSpatial = append(a.KernelSpatial, i)
@@ -180,7 +185,7 @@ func (c *convolution) phases(x, w []int) compute.Value {
 		part := c.do(c.f.Slice(c.w, from, channels, slices.Concat(s, []int{1, 1})))
 		one := slices.Repeat([]int{1}, n)
 		phase := convolution{chain: c.chain, x: c.pad(c.x, 1, crops(paddings)), w: part, groups: 1, strides: one, input: one, kernel: one, paddings: paddings}
-		values[i] = phase.convolved()
+		values[i] = phase.channelsLast()
 	}
 	return c.interleave(values, s, out)
 }

@@ -35,7 +35,7 @@ func Kernel(n *graph.Node) (extent []int) {
 	if n.Type() != graph.NodeTypeConvGeneral {
 		return nil
 	}
-	axes := field(detail(n, "axes"), "KernelSpatial")
+	axes := fieldOf(detail(n, "axes"), "KernelSpatial")
 	for i := range axes.Len() {
 		extent = append(extent, n.Inputs()[1].Shape().Dim(int(axes.Index(i).Int())))
 	}
@@ -55,7 +55,7 @@ func multiplyAdds(n *graph.Node) float64 {
 		return float64(n.Shape().Size()) * float64(each)
 	case graph.NodeTypeConvGeneral:
 		kernel := n.Inputs()[1].Shape()
-		channels := kernel.Dim(int(field(detail(n, "axes"), "KernelOutputChannels").Int()))
+		channels := kernel.Dim(int(fieldOf(detail(n, "axes"), "KernelOutputChannels").Int()))
 		return float64(n.Shape().Size()) * float64(kernel.Size()/channels)
 	}
 	return 0
@@ -63,5 +63,5 @@ func multiplyAdds(n *graph.Node) float64 {
 
 // detail returns an option of a node's operation. GoMLX exports it only as text, so it is read from a private field.
 func detail(n *graph.Node, name string) reflect.Value {
-	return field(field(reflect.ValueOf(n).Elem(), "inputs").Elem().Elem(), name)
+	return fieldOf(fieldOf(reflect.ValueOf(n).Elem(), "inputs").Elem().Elem(), name)
 }

@@ -18,16 +18,66 @@ import (
 type function struct {
 	*gxla.Function
 	rewrites bool
-	open     *[]*gxla.Function // closures of the program that are being built, the innermost last
+	building *building
+}
+
+// building is what the functions of a program share while it is built.
+type building struct {
+	open     []*gxla.Function // closures that are being built, the innermost last
+	kernels  bool             // whether it calls kernels
+	products map[compute.Value]product2
+}
+
+// product2 are the arguments of DotGeneral.
+type product2 struct {
+	a, b                       compute.Value
+	aSum, aBatch, bSum, bBatch []int
+	config                     compute.DotGeneralConfig
+}
+
+// DotGeneral remembers products, for Transpose.
+func (f function) DotGeneral(a compute.Value, aSum, aBatch []int, b compute.Value, bSum, bBatch []int, config compute.DotGeneralConfig) (compute.Value, error) {
+	y, err := f.Function.DotGeneral(a, aSum, aBatch, b, bSum, bBatch, config)
+	if err == nil && f.building.kernels {
+		f.building.products[y] = product2{a, b, aSum, aBatch, bSum, bBatch, config}
+	}
+	return y, err
+}
+
+// Transpose computes the transpose of a product as the product of its factors in the other order, as GoMLX's gradients of weights are.
+func (f function) Transpose(x compute.Value, axes ...int) (compute.Value, error) {
+	p, is := f.building.products[x]
+	if !is {
+		return f.Function.Transpose(x, axes...)
+	}
+	c := &chain{f: f}
+	n := len(p.aBatch)
+	first := len(c.dims(p.a)) - n - len(p.aSum)
+	other := make([]int, len(axes)) // the axes, if the factors change places
+	for i := range other {
+		switch {
+		case i < n:
+			other[i] = i
+		case i < len(axes)-first:
+			other[i] = i + first
+		default:
+			other[i] = i - (len(axes) - n - first)
+		}
+	}
+	if !slices.Equal(axes, other) {
+		return f.Function.Transpose(x, axes...)
+	}
+	return f.Function.DotGeneral(p.b, p.bSum, p.bBatch, p.a, p.aSum, p.aBatch, p.config)
 }
 
 // formEnv is the environment variable that overrides the form of convolutions.
 const formEnv = "FEDKIT_CONVOLUTIONS"
 
-// The forms of convolutions and poolings: XLA's own; those of function, on a CPU; and, for model.Convolution on a GPU, one matrix product
-// of all clients, which has the precision of the others: XLA's own convolution takes TF32 there.
+// The forms of convolutions and poolings: XLA's own; those of function, on a CPU, with oneDNN's convolutions or without; and, for
+// model.Convolution on a GPU, one matrix product of all clients, which has the precision of the others: XLA's own convolution takes TF32 there.
 const (
 	Native    = "native"
+	OneDNN    = "onednn"
 	Rewritten = "rewritten"
 	Patches   = "patches"
 )
@@ -37,13 +87,13 @@ func form(asked string, cpu bool) (string, error) {
 	switch asked {
 	case "":
 		if cpu {
-			return Rewritten, nil
+			return OneDNN, nil
 		}
 		return Patches, nil
-	case Native, Rewritten, Patches:
+	case Native, OneDNN, Rewritten, Patches:
 		return asked, nil
 	}
-	return "", fmt.Errorf("%s = %q: must be %s, %s or %s", formEnv, asked, Native, Rewritten, Patches)
+	return "", fmt.Errorf("%s = %q: must be %s, %s, %s or %s", formEnv, asked, Native, OneDNN, Rewritten, Patches)
 }
 
 // Form is the form of convolutions in this process.
@@ -53,9 +103,9 @@ var Form = sync.OnceValue(func() string {
 })
 
 // rewritten returns a go-xla function that rewrites, if this process does, and whose closures nest.
-func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
+func rewritten(f compute.Function, b *building) compute.Function {
 	if own, is := f.(*gxla.Function); is {
-		return function{own, Form() == Rewritten, open}
+		return function{own, Form() == OneDNN || Form() == Rewritten, b}
 	}
 	return f
 }
@@ -63,19 +113,19 @@ func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
 // Closure implements compute.Function, as the methods below do.
 func (f function) Closure() (compute.Function, error) {
 	parent := f.Function
-	if n := len(*f.open); n > 0 {
-		parent = (*f.open)[n-1]
+	if n := len(f.building.open); n > 0 {
+		parent = f.building.open[n-1]
 	}
 	c, err := parent.Closure()
 	if own, is := c.(*gxla.Function); is && err == nil {
-		*f.open = append(*f.open, own)
+		f.building.open = append(f.building.open, own)
 	}
-	return rewritten(c, f.open), err
+	return rewritten(c, f.building), err
 }
 
 func (f function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
-	if n := len(*f.open); n > 0 && (*f.open)[n-1] == f.Function {
-		*f.open = (*f.open)[:n-1]
+	if n := len(f.building.open); n > 0 && f.building.open[n-1] == f.Function {
+		f.building.open = f.building.open[:n-1]
 	}
 	return f.Function.Return(outputs, shardings)
 }

@@ -56,3 +56,5 @@ char *pjrt_serialize(pjrt_api *api, void *loaded, size_t *n) {
 	destroy(api, destroy_error, error);
 	return copy;
 }
+
+void pjrt_drop(pjrt_api *api, void *error) { destroy(api, destroy_error, error); }

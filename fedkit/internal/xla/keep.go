@@ -43,9 +43,9 @@ const (
 
 var plain *C.pjrt_api // the plugin's own functions
 
-// keepPrograms lets a plugin, by its name or path, compile by fedkitCompile. One that cannot be opened is left for go-xla to report.
-func keepPrograms(plugin string) {
-	if keptFolder() == "" || plain != nil {
+// intercept lets a plugin, by its name or path, compile by fedkitCompile. One that cannot be opened is left for go-xla to report.
+func intercept(plugin string) {
+	if plain != nil {
 		return
 	}
 	names := gxla.GetAvailablePlugins()
@@ -118,6 +118,18 @@ var keptFolder = sync.OnceValue(func() string {
 //
 //export fedkitCompile
 func fedkitCompile(args *C.compile_args) unsafe.Pointer {
+	// go-xla writes a program's text once more, without the version that calls of kernels have.
+	if code, size := args.program.code, args.program.code_size; bytes.Contains(view(code, size), []byte(kernelTarget)) {
+		text := withKernels(view(code, size))
+		args.program.code, args.program.code_size = (*C.char)(C.CBytes(text)), C.size_t(len(text))
+		defer func() {
+			C.free(unsafe.Pointer(args.program.code))
+			args.program.code, args.program.code_size = code, size
+		}()
+	}
+	if keptFolder() == "" {
+		return C.pjrt_compile(plain, args)
+	}
 	key := sha256.New()
 	key.Write(keptMade)
 	for _, part := range [][]byte{view(args.program.format, args.program.format_size), view(args.options, args.options_size), view(args.program.code, args.program.code_size)} {

@@ -26,3 +26,5 @@ void *pjrt_compile(pjrt_api *api, compile_args *args);
 void *pjrt_load(pjrt_api *api, compile_args *args, char *bytes, size_t n);
 // pjrt_serialize returns a copy that is to be freed, NULL if the plugin cannot serialize.
 char *pjrt_serialize(pjrt_api *api, void *loaded, size_t *n);
+// pjrt_drop destroys an error, if it is one.
+void pjrt_drop(pjrt_api *api, void *error);

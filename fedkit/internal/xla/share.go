@@ -33,19 +33,19 @@ var errLowered = errors.New("written down, not compiled")
 func (s sharing) Builder(name string) compute.Builder {
 	b := s.Backend.Builder(name)
 	if x, ok := b.(*gxla.Builder); ok {
-		return builder{x, s.lowered, new([]*gxla.Function)}
+		return builder{x, s.lowered, &building{products: map[compute.Value]product2{}}}
 	}
 	return b
 }
 
 type builder struct {
 	*gxla.Builder
-	lowered *[]byte
-	open    *[]*gxla.Function // see function
+	lowered  *[]byte
+	building *building
 }
 
 // Main implements compute.Builder.
-func (b builder) Main() compute.Function { return rewritten(b.Builder.Main(), b.open) }
+func (b builder) Main() compute.Function { return rewritten(b.Builder.Main(), b.building) }
 
 // NewFunction implements compute.Builder.
 func (b builder) NewFunction(name string) (compute.Function, error) {
@@ -53,7 +53,7 @@ func (b builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewritten(f, b.open), nil
+	return rewritten(f, b.building), nil
 }
 
 // Compile implements compute.Builder.
@@ -79,7 +79,7 @@ func stableHLO(b *gxla.Builder) (text []byte, err error) {
 	defer Caught(&err)
 	text, err = private[stablehlo.Builder](b, "builder").Build()
 	_, text, _ = bytes.Cut(text, []byte(" {")) // after "module @name", as the name does not matter
-	return text, err
+	return withKernels(text), err
 }
 
 var (

@@ -58,7 +58,7 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	}
 	if name == gxla.BackendName && onCPU(options) {
 		_, plugin, _ := split(full)
-		keepPrograms(plugin)
+		intercept(plugin)
 		return gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
 	}
 	return compute.NewWithConfig(full)
