@@ -45,7 +45,7 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.
 	if err := f.ready(ctx); err != nil {
 		return nil, err
 	}
-	return f.predict(ctx, models, part, rows, engine.Here(0))
+	return f.predict(ctx, models, part, rows, defaultDevice())
 }
 
 // Predict is Federation.Predict in a round, for distillation, say. It adds nothing to the round's bytes: it may run on the server.

@@ -1,11 +1,13 @@
 package fedkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -97,6 +99,12 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 	}
 }
 
+// defaultConcurrency is the default of Options.Concurrency.
+func defaultConcurrency() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// defaultDevice runs programs outside of runs.
+func defaultDevice() engine.Device { return engine.Here(defaultConcurrency()) }
+
 // underway is the state of a run between rounds.
 type underway struct {
 	fed      *Federation
@@ -135,7 +143,7 @@ func begin(fed *Federation, s Strategy, o Options) (_ *underway, err error) {
 			return nil, err
 		}
 	}
-	u.on, u.past = engine.Here(o.Concurrency), newPast(fed, all, o.Keep)
+	u.on, u.past = engine.Here(cmp.Or(o.Concurrency, defaultConcurrency())), newPast(fed, all, o.Keep)
 	if err = u.fill(s, all); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/exclusive"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/nested"
@@ -46,7 +45,7 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 			err = fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
 		}
 	}()
-	u := &underway{fed: fed, opts: Options{Rounds: 1, EvalEvery: 1}, on: engine.Here(0), past: newPast(fed, nil, Keep{})}
+	u := &underway{fed: fed, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{})}
 	if err := u.fill(s, all); err != nil {
 		return nil, err
 	}

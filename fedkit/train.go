@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/rows"
 )
@@ -185,7 +184,7 @@ func (f *Federation) alone(ctx context.Context, what string, seed uint64, step f
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
-	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: engine.Here(0), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
+	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: defaultDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
 	step(r)
 	return r.err
 }

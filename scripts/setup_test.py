@@ -8,6 +8,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -55,9 +56,10 @@ class Messages(Temporary):
             (self.folder / name).symlink_to(shutil.which(name))
         status, said = setup(f"tools={self.folder}/none; HOME={self.folder}; unset FEDKIT_DATA FEDKIT_CACHE XDG_CACHE_HOME; doctor", self.folder)
         self.assertEqual(1, status, said)
+        onednn = [r"^missing +oneDNN +it is missing: \./scripts/lab setup installs it$"] if os.uname()[::4] == ("Linux", "x86_64") else []
         for line in (
             r"^missing +Go +needs Go 1\.", r"^missing +C compiler +Go says which one$", r"^missing +Python with venv +needs Python 3\.10",
-            r"^missing +JupyterLab +\./scripts/lab setup installs it$", r"^missing +XLA's CPU plugin ", r"^none +GPU +no nvidia-smi", r"^none +MNIST +downloaded",
+            r"^missing +JupyterLab +\./scripts/lab setup installs it$", r"^missing +XLA's CPU plugin ", *onednn, r"^none +GPU +no nvidia-smi", r"^none +MNIST +downloaded",
         ):  # fmt: skip
             self.assertRegex(said, re.compile(line, re.MULTILINE))
         self.assertFalse((self.folder / "none").exists(), "doctor changes nothing")
@@ -121,6 +123,16 @@ class Plugin(Temporary):
         self.assertEqual("it was cut off, at 0 bytes", self.check())
         self.file.unlink()
         self.assertEqual("it is missing", self.check())
+
+    def test_libraries_of_wheels(self):
+        wheel, to = self.folder / "a.whl", self.folder / "library.so"
+        with zipfile.ZipFile(wheel, "w") as z:
+            z.writestr("of/library.so", self.whole)
+        self.assertRegex(plugin.unpack(str(wheel), "0" * 64, "of/library.so", str(to)), r"^a\.whl has SHA-256 \w{64}, expected 0{64}: nothing installed$")
+        self.assertFalse(to.exists())
+        self.assertEqual("", plugin.unpack(str(wheel), plugin.sha256(wheel), "of/library.so", str(to)))
+        self.assertEqual((self.whole, 0o755), (to.read_bytes(), to.stat().st_mode & 0o777))
+        self.assertEqual(["a.whl", "library.so", "plugin.so"], sorted(p.name for p in self.folder.iterdir()))
 
     def test_what_others_installed_counts(self):
         self.assertEqual("", self.check())  # by a checkout that records nothing

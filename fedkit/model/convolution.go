@@ -11,8 +11,9 @@ import (
 )
 
 // Convolution is the convolution of an image; zero fields are the defaults. Axes and padding are those of GoMLX's layers.Convolution. On
-// a CPU it is compiled to what is fastest there, see scripts/bench.md, as are GoMLX's own layers; on a GPU to one matrix product of all
-// clients, in float32, unless it has Groups. The environment variable FEDKIT_CONVOLUTIONS=native, rewritten or patches overrides this.
+// a CPU oneDNN computes it and its gradients, as those of GoMLX's own layers, or else XLA in another form, see scripts/bench.md; on a GPU
+// it is one matrix product of all clients, in float32, unless it has Groups. The environment variable FEDKIT_CONVOLUTIONS=onednn, native,
+// rewritten or patches overrides this.
 type Convolution struct {
 	Name     string // of the layer, for errors
 	Stride   int    // pixels between positions of the kernel; default 1

@@ -33,8 +33,7 @@ import (
 // convolution whose gradient GoMLX gets wrong.
 //
 // Such a function has no client axis, so that each program trains one client, a little slower than with the built-in
-// models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a training
-// step of a convolutional network takes 1.2 to 1.6 times as long as in PyTorch (scripts/bench.md).
+// models. Convolutions and their gradients are computed by oneDNN on a CPU, and pooling in a form that is fast there (scripts/bench.md).
 func GoMLX(name string, fn func(scope *mlmodel.Scope, x *Node) *Node) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if fn == nil {

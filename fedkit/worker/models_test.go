@@ -34,23 +34,25 @@ func TestEveryModel(t *testing.T) {
 		fedkit.Model
 		fedkit.Strategy
 	}{
-		"own":        {model.GoMLX("own", own), &strategy.FedRep{Fraction: 0.5, Local: l}},
-		"objective":  {model.MLP(16), &examples.MOON{Fraction: 0.5, Local: l}},
-		"mixture":    {model.MLP(16), &examples.FedEM{Fraction: 0.5, Local: l}},
-		"server":     {model.MLP(16), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
-		"validation": {model.MLP(16), &examples.FedFomo{Fraction: 0.5, Local: l}},
+		"own":          {model.GoMLX("own", own), &strategy.FedRep{Fraction: 0.5, Local: l}},
+		"convolutions": {model.EMNISTCNN(), &strategy.FedAvg{Fraction: 0.25, Local: l}},
+		"objective":    {model.MLP(16), &examples.MOON{Fraction: 0.5, Local: l}},
+		"mixture":      {model.MLP(16), &examples.FedEM{Fraction: 0.5, Local: l}},
+		"server":       {model.MLP(16), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
+		"validation":   {model.MLP(16), &examples.FedFomo{Fraction: 0.5, Local: l}},
 	} {
 		fed, err := fedkit.New(datasets.Digits(), partition.Validation{Of: partition.Dirichlet{Clients: 24, Alpha: 1}}, c.Model)
 		if err == nil && name == "server" {
 			fed, err = fed.WithServer(fedkit.Server{Draw: 100})
 		}
 		expect.OK(t, err)
-		var both [][]byte
-		for _, on := range []fedkit.Workers{nil, w} {
+		var want []byte
+		for _, o := range []fedkit.Options{{}, {Workers: w}, {Concurrency: 1}, {Concurrency: 8}} {
 			s := expect.Value(fedkit.Clone(c.Strategy))(t)
-			h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3, Metrics: []fedkit.Metric{metric.MacroF1{}}, Workers: on}))(t)
-			both = append(both, expect.Value(fedtest.Outcome(s, h))(t))
+			o.Rounds, o.Seed, o.Metrics = 2, 3, []fedkit.Metric{metric.MacroF1{}}
+			got := expect.Value(fedtest.Outcome(s, expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)))(t)
+			expect.That(t, want == nil || bytes.Equal(got, want), "%s: other bytes with workers %v, %d in flight", name, o.Workers, o.Concurrency)
+			want = got
 		}
-		expect.That(t, bytes.Equal(both[0], both[1]), "%s: other bytes than without workers", name)
 	}
 }

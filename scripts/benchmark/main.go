@@ -92,10 +92,10 @@ func main() {
 	case "cifar-resnet8", "cifar-resnet8-gomlx": // 200 clients × 250, 4 per round, 5 batches of 50
 		data, clients, network = datasets.Name("cifar-10").Make, 200, either(task, model.ResNet8(), resNet8)
 		avg = &strategy.FedAvg{Fraction: 0.02, Local: fedkit.Local{Batch: 50, LR: 0.1}}
-	case "cifar-resnet18", "cifar-resnet18-10": // 1000 clients × 20, 4 or 10 per round, 2 batches of 10
+	case "cifar-resnet18", "cifar-resnet18-10": // of 1000 clients, 4 or 10 per round, 2 batches of 10
 		data, clients, network = datasets.Name("cifar-10").Make, 1000, model.ResNet18()
 		n := map[string]float64{"cifar-resnet18": 4, "cifar-resnet18-10": 10}[task]
-		avg = &strategy.FedAvg{Fraction: n / 1000, Local: fedkit.Local{Batch: 10, LR: 0.01}}
+		avg = &strategy.FedAvg{Fraction: n / 1000, Local: fedkit.Local{Steps: 2, Batch: 10, LR: 0.01}}
 	case "emnist-cnn": // MNIST, 600 clients × 100, 10 per round, 5 batches of 20
 		clients, network = 600, model.EMNISTCNN()
 		avg = &strategy.FedAvg{Fraction: 1. / 60, Local: fedkit.Local{Batch: 20, LR: 0.1}}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"runtime"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -40,7 +39,7 @@ type Rows struct {
 	At []int
 }
 
-// Here is the device of this process; its value is the concurrency, 0 for the default: half the processors, since a program computes on more than one.
+// Here is the device of this process; its value is the concurrency.
 type Here int
 
 // Run implements Device.
@@ -50,21 +49,7 @@ func (Here) Run(_ context.Context, p *xla.Program, arguments []any) ([]Value, er
 }
 
 // Concurrency implements Device.
-func (h Here) Concurrency() int {
-	if h > 0 {
-		return int(h)
-	}
-	return max(1, runtime.GOMAXPROCS(0)/2)
-}
-
-// inFlight returns how many of the task's programs should be in flight: by default as many as there are processors if oneDNN computes its convolutions,
-// with one thread each.
-func (e *Engine) inFlight(on Device) int {
-	if on == Here(0) && e.work().Convolutions > 0 && xla.Kernels() != "" {
-		return xla.Threads()
-	}
-	return on.Concurrency()
-}
+func (h Here) Concurrency() int { return int(h) }
 
 // Remote implements Device.
 func (Here) Remote() bool { return false }

@@ -109,7 +109,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	}
 	out := newScores(v)
 	calls := k.calls(v, byModel)
-	err := parallel(ctx, e.inFlight(on), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out, c == 0) })
+	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out, c == 0) })
 	return out, err
 }
 

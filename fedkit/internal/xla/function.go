@@ -18,56 +18,7 @@ import (
 type function struct {
 	*gxla.Function
 	rewrites bool
-	building *building
-}
-
-// building is what the functions of a program share while it is built.
-type building struct {
-	open     []*gxla.Function // closures that are being built, the innermost last
-	kernels  bool             // whether it calls kernels
-	products map[compute.Value]product2
-}
-
-// product2 are the arguments of DotGeneral.
-type product2 struct {
-	a, b                       compute.Value
-	aSum, aBatch, bSum, bBatch []int
-	config                     compute.DotGeneralConfig
-}
-
-// DotGeneral remembers products, for Transpose.
-func (f function) DotGeneral(a compute.Value, aSum, aBatch []int, b compute.Value, bSum, bBatch []int, config compute.DotGeneralConfig) (compute.Value, error) {
-	y, err := f.Function.DotGeneral(a, aSum, aBatch, b, bSum, bBatch, config)
-	if err == nil && f.building.kernels {
-		f.building.products[y] = product2{a, b, aSum, aBatch, bSum, bBatch, config}
-	}
-	return y, err
-}
-
-// Transpose computes the transpose of a product as the product of its factors in the other order, as GoMLX's gradients of weights are.
-func (f function) Transpose(x compute.Value, axes ...int) (compute.Value, error) {
-	p, is := f.building.products[x]
-	if !is {
-		return f.Function.Transpose(x, axes...)
-	}
-	c := &chain{f: f}
-	n := len(p.aBatch)
-	first := len(c.dims(p.a)) - n - len(p.aSum)
-	other := make([]int, len(axes)) // the axes, if the factors change places
-	for i := range other {
-		switch {
-		case i < n:
-			other[i] = i
-		case i < len(axes)-first:
-			other[i] = i + first
-		default:
-			other[i] = i - (len(axes) - n - first)
-		}
-	}
-	if !slices.Equal(axes, other) {
-		return f.Function.Transpose(x, axes...)
-	}
-	return f.Function.DotGeneral(p.b, p.bSum, p.bBatch, p.a, p.aSum, p.aBatch, p.config)
+	open     *[]*gxla.Function // closures of the program that are being built, the innermost last
 }
 
 // formEnv is the environment variable that overrides the form of convolutions.
@@ -103,9 +54,9 @@ var Form = sync.OnceValue(func() string {
 })
 
 // rewritten returns a go-xla function that rewrites, if this process does, and whose closures nest.
-func rewritten(f compute.Function, b *building) compute.Function {
+func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
 	if own, is := f.(*gxla.Function); is {
-		return function{own, Form() == OneDNN || Form() == Rewritten, b}
+		return function{own, Form() == OneDNN || Form() == Rewritten, open}
 	}
 	return f
 }
@@ -113,19 +64,19 @@ func rewritten(f compute.Function, b *building) compute.Function {
 // Closure implements compute.Function, as the methods below do.
 func (f function) Closure() (compute.Function, error) {
 	parent := f.Function
-	if n := len(f.building.open); n > 0 {
-		parent = f.building.open[n-1]
+	if n := len(*f.open); n > 0 {
+		parent = (*f.open)[n-1]
 	}
 	c, err := parent.Closure()
 	if own, is := c.(*gxla.Function); is && err == nil {
-		f.building.open = append(f.building.open, own)
+		*f.open = append(*f.open, own)
 	}
-	return rewritten(c, f.building), err
+	return rewritten(c, f.open), err
 }
 
 func (f function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
-	if n := len(f.building.open); n > 0 && f.building.open[n-1] == f.Function {
-		f.building.open = f.building.open[:n-1]
+	if n := len(*f.open); n > 0 && (*f.open)[n-1] == f.Function {
+		*f.open = (*f.open)[:n-1]
 	}
 	return f.Function.Return(outputs, shardings)
 }

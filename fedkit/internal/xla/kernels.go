@@ -225,7 +225,6 @@ func (c *convolution) byKernel(name string, axes compute.ConvolveAxesConfig) com
 	if c.do(nil, err); err != nil {
 		return nil
 	}
-	c.f.building.kernels = true
 	y := &gxla.Node{}
 	*field[*stablehlo.Value](y, "value") = out[0]
 	*field[shapes.Shape](y, "shape") = shapes.Make(dtypes.Float32, k.dims...)

@@ -375,10 +375,9 @@ static atomic_int calling; // calls under way
 
 // computed computes all pieces, with tasks of the pool if calls leave it processors.
 static int computed(const kept *k, void *data[3], size_t apart, const pool *p) {
-	if (k->pieces == 1) {
-		use_threads(1);
+	use_threads(1);
+	if (k->pieces == 1)
 		return compute(&k->c, k->piece[1], data);
-	}
 	call *c = calloc(1, sizeof *c);
 	if (!c)
 		return 1;
@@ -387,7 +386,7 @@ static int computed(const kept *k, void *data[3], size_t apart, const pool *p) {
 	c->apart = apart;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->all, NULL);
-	int busy = atomic_fetch_add(&calling, 1) + 1, helpers = p->threads - busy;
+	int helpers = p->threads - atomic_load(&calling);
 	if (helpers > k->pieces - 1)
 		helpers = k->pieces - 1;
 	if (helpers < 0)
@@ -400,7 +399,6 @@ static int computed(const kept *k, void *data[3], size_t apart, const pool *p) {
 	while (c->done < k->pieces)
 		pthread_cond_wait(&c->all, &c->lock);
 	pthread_mutex_unlock(&c->lock);
-	atomic_fetch_sub(&calling, 1);
 	int failed = atomic_load(&c->failed);
 	leave(c);
 	return failed;
@@ -422,7 +420,9 @@ const char *onednn_convolve(const convolution *c, void *data[3], const pool *p) 
 		use[weights] = t->data[shared];
 	if (m->wanted[weights] && !sums)
 		failed = reordered(t, m->reorder[weights], m->given[weights], data[weights], m->wanted[weights], use[weights]);
+	atomic_fetch_add(&calling, 1);
 	failed = failed || computed(k, use, sums ? apart : 0, p);
+	atomic_fetch_sub(&calling, 1);
 	float *sum = use[weights];
 	for (int i = 1; i < copies && !failed; i++) {
 		const float *more = (float *)((char *)sum + i * apart);

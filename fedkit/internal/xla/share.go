@@ -33,19 +33,19 @@ var errLowered = errors.New("written down, not compiled")
 func (s sharing) Builder(name string) compute.Builder {
 	b := s.Backend.Builder(name)
 	if x, ok := b.(*gxla.Builder); ok {
-		return builder{x, s.lowered, &building{products: map[compute.Value]product2{}}}
+		return builder{x, s.lowered, new([]*gxla.Function)}
 	}
 	return b
 }
 
 type builder struct {
 	*gxla.Builder
-	lowered  *[]byte
-	building *building
+	lowered *[]byte
+	open    *[]*gxla.Function // see function
 }
 
 // Main implements compute.Builder.
-func (b builder) Main() compute.Function { return rewritten(b.Builder.Main(), b.building) }
+func (b builder) Main() compute.Function { return rewritten(b.Builder.Main(), b.open) }
 
 // NewFunction implements compute.Builder.
 func (b builder) NewFunction(name string) (compute.Function, error) {
@@ -53,7 +53,7 @@ func (b builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewritten(f, b.building), nil
+	return rewritten(f, b.open), nil
 }
 
 // Compile implements compute.Builder.
