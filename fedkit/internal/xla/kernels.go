@@ -35,7 +35,7 @@ import (
 // kernelLibrary is the file that set-up puts beside the plugin: oneDNN of the wheel onednn-cpu-gomp.
 const kernelLibrary = "libdnnl.so.3.2"
 
-// Kernels returns the name by which programs call oneDNN's convolutions, "" if they do not: without a CPU, the library or a processor with
+// Kernels returns the name by which programs call oneDNN's convolutions, "" if they do not: on a GPU, without the library, on a processor without
 // AVX2, or if FEDKIT_CONVOLUTIONS asks for another form. It opens the library, and tries one program.
 var Kernels = sync.OnceValue(func() string {
 	if Form() != OneDNN {
