@@ -16,7 +16,7 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 STAMPS = ROOT / ".venv" / "stamps" / "notebooks"
-READS = re.compile(r"\.\s*(MNIST|FashionMNIST|CIFAR100?|F?EMNIST|Shakespeare|Iambic|Loader|ByName)\b|\b(studies|preset)\s*\.|\bdatasets\s*\.\s*Name\b")  # what finds data sets in files
+READS = re.compile(r"\.\s*(MNIST|MNISTOrDigits|Loader)\b|\b(studies|preset)\s*\.|\bdatasets\s*\.\s*Name\b")  # what finds data sets in files
 WHERE = "FEDKIT_DATA", "FEDKIT_CACHE", "FEDKIT_OFFLINE"  # settings that say which
 
 
