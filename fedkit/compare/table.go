@@ -255,9 +255,9 @@ func (c column) counted() column {
 	return c
 }
 
-// have reports whether any cell of the columns is such a one.
-func have(all []column, such func(cell) bool) bool {
-	return slices.ContainsFunc(all, func(c column) bool { return slices.ContainsFunc(c.of, such) })
+// have reports whether any cell of the columns satisfies is.
+func have(all []column, is func(cell) bool) bool {
+	return slices.ContainsFunc(all, func(c column) bool { return slices.ContainsFunc(c.of, is) })
 }
 
 func partial(c cell) bool { return c.partial }

@@ -61,7 +61,7 @@ func openKernels(folders []string) (name string, err error) {
 	}
 	path := filepath.Join(folders[i], kernelLibrary)
 	if err := checkLibrary(path); err != nil {
-		return "", fmt.Errorf("%s: %w; ./scripts/lab setup installs it anew", path, err)
+		return "", fmt.Errorf("%s: %w; ./scripts/lab setup installs it again", path, err)
 	}
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))

@@ -49,8 +49,8 @@ func hashed(t *testing.T, out []*tensors.Tensor) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// Every convolution that oneDNN has is called by it, also in pieces, and whatever computes beside it and however many threads there are, its
-// bytes are the same.
+// A convolution and its gradients are computed by oneDNN, in pieces. Their bytes are the same on any number of threads, whatever runs at the same
+// time.
 func TestKernelsHaveTheSameBytes(t *testing.T) {
 	name := needKernels(t)
 	in := convInputs()
@@ -99,7 +99,7 @@ func TestOpenKernels(t *testing.T) {
 		want    string
 	}{
 		"none":           {[]string{t.TempDir()}, "file does not exist"},
-		"text":           {of([]byte("oneDNN")), "it is no shared library, or was cut off: .*; ./scripts/lab setup installs it anew$"},
+		"text":           {of([]byte("oneDNN")), "it is no shared library, or was cut off: .*; ./scripts/lab setup installs it again$"},
 		"cut off":        {of(program[:len(program)/2]), "it is no shared library, or was cut off: "},
 		"another":        {of(plugin), "undefined symbol: dnnl_version$"},
 		"oneDNN, as now": {plugins.Folders(), ""},
