@@ -284,7 +284,7 @@ func (e *extractCommand) Run(c *console, all named) (err error) {
 	for _, name := range names {
 		of := &selection{Study: name}
 		whole, _, wrong := of.plan(c, all)
-		if wrong == nil && len(whole.Status(of.Store, of.Extract).Runs) > 0 {
+		if wrong == nil {
 			wrong = of.write(whole)
 		}
 		err = errors.Join(err, wrong)

@@ -191,6 +191,9 @@ func (s *selection) write(whole study.Plan) error {
 		return nil
 	}
 	found, err := whole.Find(s.Store, s.Extract)
+	if errors.Is(err, os.ErrNotExist) { // no run has ended yet
+		return nil
+	}
 	if err != nil {
 		return err
 	}
