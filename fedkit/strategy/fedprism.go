@@ -24,11 +24,11 @@ import (
 // all nearly 1: Center and Temperature spread them.
 //
 // With AlphaStep, α adapts to the client. A client of S receives w_g and Σ_c W_ic w_c, two models, and compares their losses on its
-// training examples. If that of w_g is lower, its α_i grows by AlphaStep after the round, otherwise it shrinks, within [0, 1]. Until
-// the first clustering both are the same model, and α_i stays. Each round notes the mean of all α_i.
+// training examples. If that of w_g is lower, its α_i grows by AlphaStep after the round, otherwise it shrinks, within [0, 1]. In
+// the first C + 1 rounds both are the same model, and α_i stays. Each round notes the mean of all α_i.
 //
 // The author's program (github.com/shrey-004/YOLO_With_FEDPRISM) averages models, not updates: see Average. Its covariance method is
-// cluster.Spectral{Affinity: cluster.ShiftedCosine{}} with Updates. Its α_i moves before the first clustering, too, by rounding.
+// cluster.Spectral{Affinity: cluster.ShiftedCosine{}} with Updates. Its α_i moves in the first rounds, too, by rounding.
 //
 // An unseen client trains once from the mixture with uniform weights, and gets its weights likewise from the last C_c.
 // Identity: K = 1 with any α is FedAvg with equal weights.
@@ -139,7 +139,7 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 
 // steps returns the changes of clients' α, towards the better of the models that they mix, [n]; nil: none.
 func (s *FedPRISM) steps(r *fedkit.Round, clients []int) (steps []float64) {
-	if s.State.Alpha == nil || s.State.Centroids == nil || r.Err() != nil {
+	if s.State.Alpha == nil || s.State.Centroids == nil || r.T <= s.Every+1 || r.Err() != nil {
 		return nil
 	}
 	global := s.State.Models.Take(0)
