@@ -103,6 +103,9 @@ func Strategies() map[string]fedkit.Strategy {
 func Warmup(s fedkit.Strategy) int {
 	switch s := s.(type) {
 	case *strategy.FedPRISM:
+		if s.AlphaStep > 0 {
+			return s.Every + 2 // until models differ
+		}
 		return s.Every
 	case *strategy.OneShot:
 		return 2
