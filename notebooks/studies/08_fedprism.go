@@ -128,14 +128,14 @@ func dirichlet(alpha float64) func(seed uint64) partition.Rule {
 	}
 }
 
-// planned is the local work of the plan.
-var planned = fedkit.Local{Epochs: 10, Batch: 32, LR: 0.01, Optimizer: fedkit.Momentum{Beta: 0.9}}
+// tenEpochs is the local work of the plan.
+var tenEpochs = fedkit.Local{Epochs: 10, Batch: 32, LR: 0.01, Optimizer: fedkit.Momentum{Beta: 0.9}}
 
-// planned4 are the clusterers of the plan, with fixed α and K 5, m 2, C 10, α 0.5.
-func planned4() (all []prism) {
-	for _, s := range prisms(planned) {
+// authorsPrisms are the clusterers of the plan, with fixed α and K 5, m 2, C 10, α 0.5.
+func authorsPrisms() (all []prism) {
+	for _, s := range prisms(tenEpochs) {
 		if s.name != "Ward" {
-			s.FedPRISM = strategy.FedPRISM{K: 5, M: 2, Every: 10, Alpha: 0.5, Fraction: 0.1, Clusterer: s.Clusterer, Updates: s.Updates, Local: planned}
+			s.FedPRISM = strategy.FedPRISM{K: 5, M: 2, Every: 10, Alpha: 0.5, Fraction: 0.1, Clusterer: s.Clusterer, Updates: s.Updates, Local: tenEpochs}
 			all = append(all, s)
 		}
 	}
@@ -145,11 +145,11 @@ func planned4() (all []prism) {
 // configurations are the eleven of the plan, by the formulas of its document: FedAvg and FedClust weigh clients by their examples.
 func configurations() []named {
 	all := []named{
-		{"FedAvg", &strategy.FedAvg{Fraction: 0.1, Local: planned}},
-		{"LocalOnly", &strategy.LocalOnly{Fraction: 0.1, Local: planned}},
-		{"FedClust", &strategy.FedClust{K: 5, Clusterer: cluster.KMeans{}, Fraction: 0.1, Local: planned}},
+		{"FedAvg", &strategy.FedAvg{Fraction: 0.1, Local: tenEpochs}},
+		{"LocalOnly", &strategy.LocalOnly{Fraction: 0.1, Local: tenEpochs}},
+		{"FedClust", &strategy.FedClust{K: 5, Clusterer: cluster.KMeans{}, Fraction: 0.1, Local: tenEpochs}},
 	}
-	for _, s := range planned4() {
+	for _, s := range authorsPrisms() {
 		adaptive := s.FedPRISM
 		adaptive.AlphaStep = 0.05
 		all = append(all, named{s.name, &s.FedPRISM}, named{s.name + ", adaptive α", &adaptive})
@@ -159,7 +159,7 @@ func configurations() []named {
 
 // programs are two of them as the author's program computes them, which averages models: see strategy.FedPRISM.
 func programs() (all []named) {
-	for _, s := range planned4() {
+	for _, s := range authorsPrisms() {
 		if s.Average, s.AlphaStep = true, 0.05; s.name == "covariance" {
 			s.Clusterer = cluster.Spectral{Affinity: cluster.ShiftedCosine{}}
 		}
