@@ -608,6 +608,7 @@ func TestWords(t *testing.T) {
 		"20 clients, IID":                                                                   IID{Clients: 20},
 		"1 client, IID, seed 4":                                                             IID{Clients: 1, Seed: 4},
 		"20 clients, Dirichlet α = 0.5":                                                     Dirichlet{Clients: 20, Alpha: 0.5},
+		"100 clients, Dirichlet α = 0.1, redrawn, seed 2":                                   Dirichlet{Clients: 100, Alpha: 0.1, Redraw: true, Seed: 2},
 		"100 clients, Dirichlet α = 0.03, seed 123":                                         Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
 		"2 clients, given":                                                                  make(Given, 2),
 		"100 clients, 2 shards each":                                                        Shards{Clients: 100},
@@ -670,7 +671,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	case 0:
 		return IID{Clients: n, Seed: seed}
 	case 1:
-		return Dirichlet{Clients: n, Alpha: x, MinTrain: m, Seed: seed}
+		return Dirichlet{Clients: n, Alpha: x, MinTrain: m, Redraw: flag, Seed: seed}
 	case 2:
 		return Shards{Clients: n, PerClient: m, Seed: seed}
 	case 3:

@@ -230,6 +230,7 @@ func TestIdentities(t *testing.T) {
 		{"FedClust with a low threshold = LocalOnly", uneven, &strategy.FedClust{Clusterer: cluster.Agglomerative{Linkage: cluster.Single, Height: 1e-9}, Local: l}, &strategy.LocalOnly{Local: l}},
 		{"FeSEM with K = 1 = FedAvg", uneven, &strategy.FeSEM{K: 1, Fraction: 0.5, Weighting: n, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 		{"Fed-PRISM with K = 1 = FedAvg with equal weights", uneven, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, equal},
+		{"Fed-PRISM with K = 1, averaged models and adaptive α", uneven, &strategy.FedPRISM{K: 1, Every: 1, AlphaStep: 0.1, Average: true, Weighting: n, Local: l}, mean},
 		{"Fed-PRISM with K = 1 and centering", uneven, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Weighting: n, Local: l}, mean},
 	} {
 		err := fedtest.Identical(c.a, c.b, c.sizes...)

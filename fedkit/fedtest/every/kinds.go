@@ -49,7 +49,7 @@ var Kinds = []Kind{
 	{reflect.TypeFor[cluster.Clusterer](), []any{
 		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}, cluster.Stratified{}}},
 	{reflect.TypeFor[cluster.Affinity](), []any{
-		cluster.PositiveCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
+		cluster.PositiveCosine{}, cluster.ShiftedCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
 	{reflect.TypeFor[strategy.Staleness](), []any{strategy.Constant{}, strategy.Poly{}, strategy.Hinge{}}},
 	{reflect.TypeFor[strategy.Weighting](), []any{strategy.ByExamples{}, strategy.Equal{}}},
 	{reflect.TypeFor[sim.Rule](), []any{sim.Devices{}, sim.Mixed{}, sim.Trace{}}},
