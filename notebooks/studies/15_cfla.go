@@ -10,6 +10,7 @@ import (
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"fedkit.example/notebooks/examples"
 )
 
 // CFLA has the table of CFLA 1.0.4, a Python package of clustered algorithms, with five seeds and each algorithm at four rates.
@@ -38,6 +39,10 @@ func CFLA() study.Plan {
 				{"IFCA, best of 5", &strategy.IFCA{K: 3, Restarts: 5, Fraction: 0.2, Local: l}},
 				{"FLHC", &strategy.FLHC{K: 3, Warmup: 5, Cosine: true, Fraction: 0.2, Local: l}},
 				{"FeSEM", &strategy.FeSEM{K: 3, Fraction: 0.2, Local: l}},
+				{"FedGroup", &examples.FedGroup{K: 3, Fraction: 0.2, Local: l}},
+				{"CGPFL", &examples.CGPFL{K: 3, Fraction: 0.2, Local: l}},
+				{"LCFed", &examples.LCFed{K: 3, Fraction: 0.2, Local: l}},
+				{"HCFL", &examples.HCFL{Fraction: 0.2, Local: l}},
 			} {
 				plan.add(world, s, options, seed, "rate", rate)
 			}
