@@ -21,7 +21,7 @@ type CGPFL struct {
 	K        int          `range:"[1,inf)" default:"3"` // k, centers
 	Mu       float64      `range:"[0,inf)" default:"1"` // μ, pull of Ω_k
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η; Mu replaces its Prox
 	strategy.Grouped
 }
 
@@ -47,3 +47,6 @@ func (s *CGPFL) Round(r *fedkit.Round) error {
 	}
 	return r.Err()
 }
+
+// Serve gives every client its center.
+func (s *CGPFL) Serve(*fedkit.Round) fedkit.Serving { return served(s.State.Clustered) }

@@ -1,10 +1,22 @@
 package examples
 
 import (
+	"fmt"
 	"path"
 
 	"fedkit.example/fedkit"
 )
+
+// checkHead rejects names in an option Head that are not layers of the federation's model.
+func checkHead(fed *fedkit.Federation, head []string) error {
+	if fed == nil {
+		return nil
+	}
+	if _, err := fed.Task.Mask(head...); err != nil {
+		return fmt.Errorf("option Head: %w", err)
+	}
+	return nil
+}
 
 // embedding is the mask of all layers but the head, [1, d], by default all but the last one, and its share of the parameters.
 func embedding(r *fedkit.Round, head []string) (mask *fedkit.Matrix, share float64) {

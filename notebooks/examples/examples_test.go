@@ -260,6 +260,14 @@ func TestFedFomo(t *testing.T) {
 		"%d bytes down and %d up, want 9 and 3 models of %d", h.Last().BytesDown, h.Last().BytesUp, model)
 }
 
+// A layer that the model lacks is named before anything runs.
+func TestUnknownHead(t *testing.T) {
+	plain, _ := rivals()
+	for _, s := range []fedkit.Strategy{&examples.LCFed{Local: standard, Head: []string{"fc"}}, &examples.HCFL{Local: standard, Head: []string{"fc"}}} {
+		expect.Invalid(t, "option Head: ", "fc")(fedkit.Describe(plain, s, fedkit.Options{Rounds: 1}))
+	}
+}
+
 // APFL serves each client the mixture with the lowest loss on its validation rows; the clients train as with one α.
 func TestAPFLChoosesAlpha(t *testing.T) {
 	plain, twin := rivals()

@@ -33,8 +33,13 @@ type HCFL struct {
 	Power     float64           `range:"[0,inf)" default:"1"`   // p, in which power
 	Head      []string          // layers of the head, as in Task.Mask; default the last
 	Fraction  float64           // share of the clients in the other rounds, in (0, 1]; default all
-	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
+	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η; Mu replaces its Prox
 	strategy.Grouped
+}
+
+// Check implements fedkit.Checker.
+func (s *HCFL) Check(f *fedkit.Federation, n int) error {
+	return cmp.Or(s.Grouped.Check(f, n), checkHead(f, s.Head))
 }
 
 // Round implements fedkit.Strategy.

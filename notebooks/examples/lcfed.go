@@ -1,6 +1,8 @@
 package examples
 
 import (
+	"cmp"
+
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/strategy"
@@ -24,11 +26,16 @@ type LCFed struct {
 	D        int          `range:"[1,inf)" default:"10"` // principal directions
 	Head     []string     // layers of the head, as in Task.Mask; default the last
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η; Mu replaces its Prox
 	State    struct {
 		strategy.Clustered
 		Phi *fedkit.Matrix // Φ, in a whole model [1, d]
 	}
+}
+
+// Check implements fedkit.Checker.
+func (s *LCFed) Check(f *fedkit.Federation, n int) error {
+	return cmp.Or(f.FitsPairs("clients per round", n), checkHead(f, s.Head))
 }
 
 // Start draws one model for all centers.
