@@ -7,7 +7,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// checkHead rejects names in an option Head that are not layers of the federation's model.
+// checkHead rejects names in an option Head that are not layers of the federation's model, and more clients than can be compared.
 func checkHead(fed *fedkit.Federation, head []string) error {
 	if fed == nil {
 		return nil
@@ -15,7 +15,7 @@ func checkHead(fed *fedkit.Federation, head []string) error {
 	if _, err := fed.Task.Mask(head...); err != nil {
 		return fmt.Errorf("option Head: %w", err)
 	}
-	return nil
+	return fed.FitsPairs("clients", fed.Size())
 }
 
 // embedding is the mask of all layers but the head, [1, d], by default all but the last one, and its share of the parameters.

@@ -38,9 +38,7 @@ type HCFL struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *HCFL) Check(f *fedkit.Federation, n int) error {
-	return cmp.Or(s.Grouped.Check(f, n), checkHead(f, s.Head))
-}
+func (s *HCFL) Check(f *fedkit.Federation, _ int) error { return checkHead(f, s.Head) }
 
 // Round implements fedkit.Strategy.
 func (s *HCFL) Round(r *fedkit.Round) error {
