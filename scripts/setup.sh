@@ -110,8 +110,8 @@ plugin_folder() {
 	esac
 }
 
-# GoNB ends at some lines of text, such as those of log.Lshortfile, and a program that prints a million lines fills the notebook with
-# them. So it is built from a copy of its sources in which that is mended.
+# GoNB ends at some lines of text, such as those of log.Lshortfile, a program that prints a million lines fills the notebook with them, and
+# a failure ends with paths of temporary folders. So it is built from a copy of its sources in which that is mended.
 install_gonb() {
 	local from to=$tools/gonb file
 	(
@@ -124,10 +124,10 @@ install_gonb() {
 		mkdir "$to"
 		cp -R "$from"/*.go "$from"/go.* "$from"/{common,gonbui,internal,version} "$to"
 		chmod -R u+w "$to"
-		for file in goexec/gonberror.go goexec/execcode.go jpyexec/jpyexec.go; do
+		for file in goexec/gonberror.go goexec/execcode.go goexec/goplsclient/exec.go jpyexec/jpyexec.go kernel/messages.go specialcmd/specialcmd.go; do
 			sed -f scripts/gonb/mended.sed "$from/internal/$file" >"$to/internal/$file"
 		done
-		cp scripts/gonb/briefly.go "$to/internal/jpyexec/"
+		cp scripts/gonb/{briefly,ending}.go "$to/internal/jpyexec/"
 		cp go.mod "$tools/gonb.mod"
 		cp go.sum "$tools/gonb.sum"
 		go mod edit -replace github.com/janpfeifer/gonb="$to" "$tools/gonb.mod"
@@ -298,7 +298,7 @@ setup() {
 	fi
 
 	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
-	tools_key=$(printf '%s\n' "$go_key" | key "$root"/scripts/gonb/{mended.sed,briefly.go})
+	tools_key=$(printf '%s\n' "$go_key" | key "$root"/scripts/gonb/{mended.sed,briefly.go,ending.go})
 	if ! fresh tools "$tools_key" || [ ! -x "$tools/bin/gonb" ]; then
 		say "setting up: the GoNB kernel"
 		rm -f "$tools/stamps/tools"
