@@ -40,7 +40,7 @@ COPIES = ROOT / ".venv" / "check"  # each check has a folder of its own there
 MAX_BYTES = 600_000
 MAX_SECONDS = 45  # that a notebook takes alone. Only a warning, because the machine may be busy.
 BESIDE = 1.5  # times as long that it takes beside others: 1.4 to 1.6 on two processors
-CHART_ERROR = "chart error: "  # what a cell prints on stderr instead of a chart
+CHART_ERROR = "chart error: "  # what a cell shows instead of a chart
 PICTURE = 45_000  # bytes that a figure's PNG may have before it gets fewer colors, and then fewer pixels
 KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
 
@@ -128,7 +128,7 @@ def texts(nb):
         for out in cell.get("outputs", []):
             yield out.get("text", "")
             yield "\n".join(out.get("traceback", []))
-            for mime, data in out.get("data", {}).items():
+            for mime, data in sorted(out.get("data", {}).items(), reverse=True):  # text/plain before text/html
                 if not mime.startswith("image/"):
                     yield data if isinstance(data, str) else str(data)
 
