@@ -67,7 +67,6 @@ def strip(nb):
     """Removes what differs from run to run but means nothing."""
     nb.metadata["kernelspec"] = dict(KERNEL)
     nb.metadata.pop("widgets", None)
-    nb.metadata.get("language_info", {}).pop("version", None)
     for cell in nb.cells:
         cell.metadata.pop("execution", None)
 
@@ -161,14 +160,10 @@ def failure(nb, error):
     if not isinstance(error, CellExecutionError):
         said = str(error).strip().splitlines() or [type(error).__name__]
     else:
-        said = [s.strip() for s in error.evalue.splitlines() if s.strip()]
-        # The compiler first names the package, and go the command that failed.
-        said = [s for s in said if not s.startswith(("# ", "failed to run "))] or said or [error.ename]
-        if re.match(r"exit status |signal: ", said[0]) and ran:
-            printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines()
-            printed = [s.strip() for s in printed if s.strip() and s.strip() != said[0]]
-            panics = [s for s in printed if s.startswith(("error:", "panic:", "fatal error:"))]
-            said = (panics or [f"{s}: {said[0]}" for s in printed[-1:]]) + said
+        said = [s.strip() for s in error.evalue.splitlines() if s.strip()] or [error.ename]
+        printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines() if ran else []
+        if said[0].startswith("exit status ") and printed:
+            said = [f"{printed[-1].strip()}: {said[0]}"]
     # "a imports b: no such package" comes on two lines.
     return f"{where}: {' '.join(said[:2]) if said[0].endswith(' imports') else said[0]}"
 
