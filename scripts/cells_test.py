@@ -257,7 +257,7 @@ class Cells(unittest.TestCase):
         self.assertLess(len(cell.text), 600_000)
 
     def test_with_help(self):
-        """Shift-Tab says what a name of any kind means, and Tab offers the fields of a literal."""
+        """Shift-Tab says what a name of any kind means, and Tab offers the fields of a literal, which need not be closed."""
         kernel = self.helped
         self.run_cell(IMPORTS, kernel)
 
@@ -284,6 +284,7 @@ class Cells(unittest.TestCase):
         inspect("plot.Show(|)", r"Show shows any values")
         ask("complete", "%%\n_ = strategy.FedAvg{|}", r"\bFraction Selector Local Aggregator\b")
         ask("complete", "%%\n_ = &strategy.FedAvg{Fraction: 0.5, Sel|", r"^Selector$")
+        ask("complete", "%%\nh := must.M1(fedkit.Run(context.Background(), nil, &strategy.FedAvg{}, fedkit.Options{|", r"^Rounds Seed\b")
         took = ask("complete", "%%\nplot.Acc|", r"^Accuracy ClientAccuracy$")
         self.assertLess(took, 5)  # half a second, if nothing else runs on the machine
 

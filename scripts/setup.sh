@@ -124,7 +124,7 @@ install_gonb() {
 		mkdir "$to"
 		cp -R "$from"/*.go "$from"/go.* "$from"/{common,gonbui,internal,version} "$to"
 		chmod -R u+w "$to"
-		for file in goexec/gonberror.go goexec/execcode.go goexec/goplsclient/exec.go jpyexec/jpyexec.go kernel/messages.go specialcmd/specialcmd.go; do
+		for file in goexec/gonberror.go goexec/execcode.go goexec/goplsclient/{conn,exec}.go jpyexec/jpyexec.go kernel/messages.go specialcmd/specialcmd.go; do
 			sed -f scripts/gonb/mended.sed "$from/internal/$file" >"$to/internal/$file"
 		done
 		cp scripts/gonb/{briefly,ending}.go "$to/internal/jpyexec/"

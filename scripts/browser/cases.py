@@ -115,12 +115,13 @@ def help(at):
         at.page.evaluate("fedkit.next.model.sharedModel.setSource(''); true")
 
     # The notebook has none of these words, so Lab cannot offer them without asking the kernel.
-    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), ("%%\ns := strategy.FedAvg{Fra‸}", "Fraction")]:
+    literals = [("%%\ns := strategy.FedAvg{Fra‸}", "Fraction"), ("%%\nfedkit.Run(context.Background(), nil, nil, fedkit.Options{", "Rounds")]
+    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), *literals]:
         ask(code, "Tab", ".jp-Completer", wanted)
     docs = [("%%\nfedkit.Run", r"func fedkit\.Run\(.*\nRun "), ("%%\nstrategy.FedYogi", r"2003\.00295"), ("%%\ns := strategy.FedProx{Mu‸: 1}", "μ")]
     for code, wanted in docs:
         ask(code, "Shift+Tab", ".jp-Tooltip", wanted)
-    return "completion after {:.2f} s, then {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
+    return "completion after {:.2f} s, then {:.2f}, {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
 
 
 def mistakes(at):

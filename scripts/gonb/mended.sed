@@ -18,5 +18,6 @@ s/if exec\.exitError != nil {/if exec.exitError != nil \&\& !exec.useNamedPipes 
 s/ unknown or not implemented yet\./ is no command of this kernel: %%help lists them, and figures need none/
 # What a notebook notes of the kernel is the same with every version of Go, so that opening one does not change it; pages color Go as Go.
 s/runtime\.Version(),/runtime.Version()[:0], PygmentsLexer: "go",/
-# It looks for gopls every twelve seconds, and the first completion would wait for that.
+# It looks for gopls every twelve seconds, and the first completion would wait for that, or end after eight on a slow machine.
 s/time\.After(ConnectTimeout)/time.After(100 * time.Millisecond)/
+s/Timeout\( *\)= [0-9]*000 \* time\.Millisecond/Timeout\1= 30 * time.Second/
