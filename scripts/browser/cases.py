@@ -34,6 +34,14 @@ def first(at):
     return f"first cell {start:.1f} s, one that trains {train:.1f} s, one that draws {draw:.1f} s"
 
 
+def opened(at):
+    """Opening a notebook does not change it."""
+    at.open("01_fedavg.ipynb")
+    known = "fedkit.panel.sessionContext.session.kernel.info.then(() => new Promise(done => setTimeout(done, 1000)))"
+    need(not at.page.evaluate(f"{known}.then(() => fedkit.panel.context.model.dirty)"), "a notebook that was only opened is marked as changed")
+    return "unchanged"
+
+
 def figures(at):
     """Whole notebooks: their figures are drawn, and fit the page, wide and narrow, light and dark."""
     done = []
@@ -301,4 +309,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, last, legend, help, mistakes, stop, live, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, opened, last, legend, help, mistakes, stop, live, reload, death, two, figures)}
