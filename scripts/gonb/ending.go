@@ -28,33 +28,22 @@ type Held struct {
 
 var begins = regexp.MustCompile(`(?m)^(?:error|panic|fatal error): `)
 
-func (h *Held) Write(p []byte) (int, error) {
-	if err := h.flush(); err != nil {
-		return 0, err
-	}
-	now := p
-	if at := begins.FindIndex(p); at != nil {
-		now, h.kept = p[:at[0]], bytes.Clone(p[at[0]:])
-		if h.reason = nil; p[at[0]] != 'e' {
-			h.reason = bytes.Clone(h.kept)
-		}
-	} else if len(h.reason) > 0 && !bytes.Contains(h.reason, []byte("\n")) {
-		h.reason = append(h.reason, p...)
-	}
-	return len(p), h.write(now)
-}
-
-func (h *Held) flush() error {
-	kept := h.kept
+func (h *Held) Write(p []byte) (n int, err error) {
+	now := append(h.kept, p...)
 	h.kept = nil
-	return h.write(kept)
-}
-
-func (h *Held) write(p []byte) (err error) {
-	if len(p) > 0 {
-		_, err = h.Writer.Write(p)
+	if at := begins.FindIndex(p); at != nil {
+		h.kept = bytes.Clone(p[at[0]:])
+		if h.reason = nil; p[at[0]] != 'e' { // no program's own "error: "
+			h.reason = h.kept
+		}
+		now = now[:len(now)-len(h.kept)]
+	} else if len(h.reason) > 0 && !bytes.Contains(h.reason, []byte("\n")) {
+		h.reason = append(bytes.Clone(h.reason), p...)
 	}
-	return err
+	if len(now) > 0 {
+		_, err = h.Writer.Write(now)
+	}
+	return len(p), err
 }
 
 // why are sentences on what ends a cell that has not said it itself.
@@ -67,21 +56,17 @@ var why = []struct{ said, sentence string }{
 
 // Ending returns the error that a cell is seen to end with, nil if err, of its process, is nil.
 func Ending(err error, stderr io.Writer) error {
-	h, _ := stderr.(*Held)
-	switch {
-	case err == nil && h != nil:
-		return h.flush()
-	case err == nil:
-		return nil
-	case h != nil && len(h.kept) > 0 && !bytes.Contains(h.kept, []byte("\ngoroutine ")):
-		return errors.New(strings.TrimSpace(string(h.kept)))
-	case h != nil && len(h.reason) > 0:
-		_ = h.flush() // the trace
-		first, _, _ := strings.Cut(string(h.reason), "\n")
-		return errors.New(first)
+	if h, _ := stderr.(*Held); h != nil {
+		if err != nil && len(h.kept) > 0 && !bytes.Contains(h.kept, []byte("\ngoroutine ")) {
+			return errors.New(strings.TrimSpace(string(h.kept)))
+		}
+		_, _ = h.Write(nil) // the trace
+		if first, _, _ := strings.Cut(string(h.reason), "\n"); err != nil && first != "" {
+			return errors.New(first)
+		}
 	}
 	for _, w := range why {
-		if strings.Contains(err.Error(), w.said) {
+		if err != nil && strings.Contains(err.Error(), w.said) {
 			return errors.New(w.sentence)
 		}
 	}

@@ -69,14 +69,14 @@ const (
 	// Before the whole of a changed text, GoNB writes that it is inserted at the beginning.
 	atBeginning = `"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},`
 	// The text of a cell that is not whole yet begins so: GoNB leaves out what other cells import.
-	bare = `"package main\n\n`
+	incomplete = `"package main\n\n`
 )
 
 // mended returns a message on a cell: its text replaces what was there, and imports what GoNB has put into a file beside it, so that gopls
 // knows its types.
 func mended(body []byte, dir string) []byte {
 	body = bytes.Replace(body, []byte(atBeginning), nil, 1)
-	before, after, found := bytes.Cut(body, []byte(bare))
+	before, after, found := bytes.Cut(body, []byte(incomplete))
 	beside, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "other.go"), nil, parser.ImportsOnly)
 	if !found || bytes.HasPrefix(after, []byte("import")) || err != nil {
 		return body

@@ -62,6 +62,7 @@ func TestMistakes(t *testing.T) {
 		{"%%\nf := lambda x: 2 * x", 2, "Go writes func(x float64) float64 { return … }"},
 		{"%%\n_ = fedkit.Local{\n\tEpochs: 2\n}", 3, "every line of a literal ends with a comma"},
 		{"%%\nfmt.Println(1", 2, "a ) is missing here"},
+		{"%%\nfmt.Println(\"this or that? http://\"", 2, "a ) is missing here"},
 		{"%%\nfmt.Println(3 // 2)", 2, "// begins a comment"},
 		{"%%\nfmt.Println(1))", 2, "a ) too many"},
 		{"%%\nfor i := range 3 {\n\tfmt.Println(i)", 3, "opened above and never closed"},
