@@ -20,7 +20,8 @@ import (
 )
 
 const keep = `a cell is a program of its own:
-its variables end with it, only imports and declarations above %% stay.
+its variables end with it, only imports and declarations above %% stay,
+once their cell has run since the kernel started.
 Keep results in files: fedkit.Options{History: "h.jsonl"} in the run, then
 fedkit.Load("h.jsonl") in any cell; or use study.New("runs") for many runs.`
 
