@@ -34,6 +34,14 @@ def first(at):
     return f"first cell {start:.1f} s, one that trains {train:.1f} s, one that draws {draw:.1f} s"
 
 
+def opened(at):
+    """Opening a notebook does not change it."""
+    at.open("01_fedavg.ipynb")
+    known = "fedkit.panel.sessionContext.session.kernel.info.then(() => new Promise(done => setTimeout(done, 1000)))"
+    need(not at.page.evaluate(f"{known}.then(() => fedkit.panel.context.model.dirty)"), "a notebook that was only opened is marked as changed")
+    return "unchanged"
+
+
 def figures(at):
     """Whole notebooks: their figures are drawn, and fit the page, wide and narrow, light and dark."""
     done = []
@@ -115,12 +123,13 @@ def help(at):
         at.page.evaluate("fedkit.next.model.sharedModel.setSource(''); true")
 
     # The notebook has none of these words, so Lab cannot offer them without asking the kernel.
-    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), ("%%\ns := strategy.FedAvg{Fra‸}", "Fraction")]:
+    literals = [("%%\ns := strategy.FedAvg{Fra‸}", "Fraction"), ("%%\nfedkit.Run(context.Background(), nil, nil, fedkit.Options{", "Rounds")]
+    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), *literals]:
         ask(code, "Tab", ".jp-Completer", wanted)
     docs = [("%%\nfedkit.Run", r"func fedkit\.Run\(.*\nRun "), ("%%\nstrategy.FedYogi", r"2003\.00295"), ("%%\ns := strategy.FedProx{Mu‸: 1}", "μ")]
     for code, wanted in docs:
         ask(code, "Shift+Tab", ".jp-Tooltip", wanted)
-    return "completion after {:.2f} s, then {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
+    return "completion after {:.2f} s, then {:.2f}, {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
 
 
 def mistakes(at):
@@ -300,4 +309,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, last, legend, help, mistakes, stop, live, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, opened, last, legend, help, mistakes, stop, live, reload, death, two, figures)}

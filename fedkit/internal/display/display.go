@@ -49,19 +49,18 @@ func (o *Output) Text(text string, final bool) error {
 	return o.Send(map[string]any{"text/plain": text}, nil, final)
 }
 
-// Report shows an error, if there is one, in place of a figure or a table, and on standard error.
+// Report shows an error, if there is one, in place of a figure or a table; outside a notebook that answers, on standard error.
 func (o *Output) Report(err error) {
 	if err == nil {
 		return
 	}
 	text := ErrorPrefix + err.Error()
-	fmt.Fprintln(os.Stderr, text)
-	if InNotebook() {
-		_ = o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) // it is on standard error already
+	if !InNotebook() || o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) != nil {
+		fmt.Fprintln(os.Stderr, text)
 	}
 }
 
-// ErrorPrefix begins the line on standard error that says why a figure or a table could not be drawn, so that scripts can find it.
+// ErrorPrefix begins the text that says why a figure or a table could not be drawn, so that scripts can find it.
 const ErrorPrefix = "chart error: "
 
 // ErrorBox is an error in an HTML box that stands out.
