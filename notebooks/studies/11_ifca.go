@@ -100,8 +100,9 @@ func IFCA() study.Plan {
 		}
 	}
 
-	// The synthetic figure for p = 2: five draws of the data, and the best of three starts of each, in place of 40 and ten. One γ in place of
-	// the best of three, and 100 rounds in place of 300, which are enough with this γ: half a step of each model's Newton method.
+	// A part of the synthetic figure, for two groups: five draws of the data and the best of three starts of each, in place of 40 and ten; one γ
+	// in place of the best of three, with which 100 rounds are enough, in place of 300. As there, a run has found the groups if its models
+	// end within 0.6 σ of the true ones: then the loss on test rows is less than σ²/2 · 1.36, as features are standard normal.
 	for seed := range seeds(15) {
 		add := func(m, n int, r, σ float64) {
 			w := study.World{Partition: partition.Natural{}, Model: study.Of(examples.Coins, study.Of(model.LinearRegression)),
