@@ -218,6 +218,32 @@ func TestGaussianMixture(t *testing.T) {
 	}
 }
 
+// The targets of a group are sums of some features, times the separation: without noise, a coin for each explains them all.
+func TestLeastSquaresOfGroups(t *testing.T) {
+	d := must.M1(LeastSquares{Clients: 5, Groups: 2, Rows: 40, Features: 6, Noise: 1e-9, Separation: 0.5, Seed: 3}.Make())
+	must.M(d.Check())
+	expect.That(t, slices.Equal(d.Groups, []int{0, 1, 0, 1, 0}), "groups %v", d.Groups)
+	coins := func(owner int) (fits []int) { // as bits
+		for w := range 1 << 6 {
+			worst := 0.0
+			for _, i := range byOwner(&d.Train)[owner] {
+				y := 0.0
+				for j, x := range d.Train.Row(i, nil) {
+					y += 0.5 * float64(w>>j&1) * float64(x)
+				}
+				worst = max(worst, math.Abs(y-float64(d.Train.Targets[i])))
+			}
+			if worst < 1e-5 {
+				fits = append(fits, w)
+			}
+		}
+		return fits
+	}
+	first, second := coins(0), coins(1)
+	expect.That(t, len(first) == 1 && len(second) == 1 && first[0] != second[0], "coins %v and %v", first, second)
+	expect.That(t, slices.Equal(coins(2), first) && slices.Equal(coins(3), second), "coins %v and %v", coins(2), coins(3))
+}
+
 func TestMadeDataRefuseBadOptions(t *testing.T) {
 	for want, made := range map[string]func() (*Dataset, error){
 		"Synthetic: Alpha = -1: must be a number ≥ 0":                   Synthetic{Alpha: -1}.Make,
@@ -229,6 +255,8 @@ func TestMadeDataRefuseBadOptions(t *testing.T) {
 		"GaussianMixture: Separation = +Inf: must be a number > 0":      GaussianMixture{Separation: math.Inf(1)}.Make,
 		"GaussianMixture: Classes = 3: must be at least Groups = 4":     GaussianMixture{Classes: 3, Permute: true}.Make,
 		"LeastSquares: Noise = -1: must be a number > 0":                LeastSquares{Noise: -1}.Make,
+		"LeastSquares: Separation = 2: must be 0 without Groups":        LeastSquares{Separation: 2}.Make,
+		"LeastSquares: Clients = 2: must be at least 3, the number of":  LeastSquares{Clients: 2, Groups: 3}.Make,
 		"Logistic: Rows = -1: must be at least 1":                       Logistic{Rows: -1}.Make,
 		"Synthetic: 450 × Clients × Features = 2.7e+10: must be at mos": Synthetic{Clients: 1e6}.Make,
 		"GaussianMixture: Clients × (Rows + TestRows) × Features = 2.0": GaussianMixture{Rows: 1e8}.Make,

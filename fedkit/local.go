@@ -93,6 +93,27 @@ func (l Local) Rate(t int) float64 {
 	return l.LR * l.Schedule.Factor(t)
 }
 
+// StepSum returns ‖a‖₁ of arXiv 2007.07481, section 3: the sum of the weights that gradients have in the sum of τ steps. It is τ for SGD and
+//
+//	( τ − β(1 − β^τ)/(1 − β) ) / (1 − β)
+//
+// for Momentum, with WeightDecay around it or without. It is 0 for all else: other optimizers, and Momentum with KeepMemory.
+func (l Local) StepSum(steps int) float64 {
+	o := then(l.Optimizer)
+	if decay, is := o.(WeightDecay); is {
+		o = then(decay.Then)
+	}
+	switch o := o.(type) {
+	case SGD:
+		return float64(steps)
+	case Momentum:
+		if β := Defaults(o).Beta; !l.KeepMemory {
+			return (float64(steps) - β*(1-math.Pow(β, float64(steps)))/(1-β)) / (1 - β)
+		}
+	}
+	return 0
+}
+
 // Gradient returns a solver of the same loss whose one step, from w, ends at w − ∇f(w), over all of a client's examples.
 func (l Local) Gradient() Local {
 	return Local{Steps: 1, Batch: FullBatch, LR: 1, LabelSmoothing: l.LabelSmoothing}

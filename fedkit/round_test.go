@@ -245,6 +245,21 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// The sum of what gradients weigh in the sum of three steps: 3 of SGD, and 1 + (1 + β) + (1 + β + β²) with momentum.
+func TestStepSum(t *testing.T) {
+	for _, c := range []struct {
+		l    Local
+		want float64
+	}{
+		{Local{}, 3}, {Local{LR: 0.1, Optimizer: SGD{}, KeepMemory: true}, 3}, {Local{Optimizer: Momentum{Beta: 0.5}}, 1 + 1.5 + 1.75},
+		{Local{Optimizer: Momentum{}}, 1 + 1.9 + 2.71}, {Local{Optimizer: WeightDecay{Lambda: 1, Then: Momentum{Beta: 0.5}}}, 1 + 1.5 + 1.75},
+		{Local{Optimizer: Momentum{}, KeepMemory: true}, 0}, {Local{Optimizer: Adam{}}, 0}, {Local{Optimizer: WeightDecay{Then: Adam{}}}, 0}, {Local{Optimizer: WeightDecay{}}, 3},
+	} {
+		is := c.l.StepSum(3)
+		expect.That(t, math.Abs(is-c.want) < 1e-12, "%+v: %v, want %v", c.l, is, c.want)
+	}
+}
+
 // batchMean is an objective that takes a mean over the batch: the squared mean of the outputs.
 type batchMean struct{}
 

@@ -18,11 +18,12 @@ import (
 // the client's true group. A class that is in several sets is split evenly among the clients of all of them.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079), the
-// "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders, or none.
+// "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders: see Drawn.
 type Classes struct {
 	Clients   int     // M; 1 to the number of rows, of training and of test rows
 	PerClient int     `default:"2"` // k, classes per client; the default is at most the number in the data set
 	Sets      [][]int // the classes of each group of clients, in place of PerClient, at most one for each client
+	Drawn     bool    // without the balance: client i takes class i mod C and k − 1 others, at random; not with Sets
 	Seed      uint64  // chooses classes and rows
 }
 
@@ -64,6 +65,8 @@ func (r Classes) group(client int) int { return client * len(r.Sets) / r.Clients
 
 func (r Classes) checkSets(classes int) error {
 	switch {
+	case r.Sets != nil && r.Drawn:
+		return fmt.Errorf("partition.Classes: Drawn = true: must be false, as there are Sets")
 	case r.Sets != nil && r.PerClient != 0:
 		return fmt.Errorf("partition.Classes: PerClient = %d: must be 0, as there are Sets", r.PerClient)
 	case len(r.Sets) > r.Clients:
@@ -78,12 +81,16 @@ func (r Classes) checkSets(classes int) error {
 	return nil
 }
 
-// String returns "20 clients, 2 classes each", or "20 clients, classes of 4 groups", and the seed unless it is 0.
+// String returns "20 clients, 2 classes each", with "drawn" if they are, or "20 clients, classes of 4 groups", and the seed unless it is 0.
 func (r Classes) String() string {
 	if r.Sets != nil {
 		return fmt.Sprintf("%s, classes of %s%s", count(r.Clients), several(len(r.Sets), "group"), seeded(r.Seed))
 	}
-	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).PerClient, "class"), seeded(r.Seed))
+	drawn := ""
+	if r.Drawn {
+		drawn = ", drawn"
+	}
+	return fmt.Sprintf("%s, %s each%s%s", count(r.Clients), several(config.Defaults(r).PerClient, "class"), drawn, seeded(r.Seed))
 }
 
 // holders returns the clients of each class, [C].
@@ -97,8 +104,12 @@ func (r Classes) holders(classes int) [][]int {
 			}
 			continue
 		}
+		rank := func(class int) int { return len(holders[class]) }
+		if r.Drawn {
+			rank = func(class int) int { return min(1, class^(i%classes)) } // 0 for i mod C, else 1
+		}
 		order := shuffled(classes, src)
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(holders[a]), len(holders[b])) })
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 		for _, c := range order[:r.PerClient] {
 			holders[c] = append(holders[c], i)
 		}

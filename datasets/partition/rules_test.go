@@ -202,6 +202,25 @@ func TestClasses(t *testing.T) {
 		}
 		expect.That(t, slices.Max(holders)-slices.Min(holders) <= 1, "classes have %v holders", holders)
 	}
+	// Drawn: client i holds class i mod C, and a class has as many holders as chance gives it, with even parts.
+	most := 0
+	for _, each := range []int{1, 2, 3} {
+		deal := must.M1(Classes{Clients: 10, PerClient: each, Drawn: true, Seed: 6}.Partition(d))
+		checkWhole(t, deal)
+		of := Labels(d, deal.Clients)
+		for c := range 10 {
+			holders, rows := 0, 0
+			for i := range of {
+				holders, rows = holders+min(1, of[i][c]), rows+of[i][c]
+			}
+			most = max(most, holders)
+			for i, counts := range of {
+				expect.That(t, kinds(counts) == each && of[c][c] > 0, "client %d has %v of the classes", i, counts)
+				expect.That(t, counts[c] == 0 || counts[c] >= rows/holders && counts[c] <= rows/holders+1, "client %d has %d of class %d, which %d hold", i, counts[c], c, holders)
+			}
+		}
+	}
+	expect.That(t, most > 4, "no class has more than %d holders", most)
 	sets := [][]int{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {0, 2, 4, 6, 8}, {1, 3, 5, 7, 9}}
 	deal := must.M1(Classes{Clients: 24, Sets: sets}.Partition(d))
 	checkWhole(t, deal)
@@ -540,6 +559,7 @@ func TestErrorsOfRules(t *testing.T) {
 		{Classes{Clients: 2, PerClient: 4}, d, "partition.Classes: PerClient = 4: must be in [1, 3], the number of classes of made"},
 		{Classes{Clients: 6, PerClient: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
 		{Classes{Clients: 2, PerClient: 2, Sets: [][]int{{0}}}, d, "partition.Classes: PerClient = 2: must be 0, as there are Sets"},
+		{Classes{Clients: 2, Drawn: true, Sets: [][]int{{0}}}, d, "partition.Classes: Drawn = true: must be false, as there are Sets"},
 		{Classes{Clients: 2, Sets: [][]int{{0}, {1}, {2}}}, d, "partition.Classes: 3 sets: must be at most 2, one for each client"},
 		{Classes{Clients: 2, Sets: [][]int{{0}, {1, 3}}}, d, "partition.Classes: Sets[1] = [1 3]: must be different classes in [0, 3)"},
 		{Classes{Clients: 2, Sets: [][]int{{1, 1}}}, d, "partition.Classes: Sets[0] = [1 1]: must be different classes in [0, 3)"},
@@ -613,6 +633,7 @@ func TestWords(t *testing.T) {
 		"2 clients, given":                                                                  make(Given, 2),
 		"100 clients, 2 shards each":                                                        Shards{Clients: 100},
 		"5 clients, classes of 2 groups":                                                    Classes{Clients: 5, Sets: [][]int{{0, 1}, {1, 2}}},
+		"5 clients, 2 classes each, drawn":                                                  Classes{Clients: 5, Drawn: true},
 		"5 clients, 1 class each, seed 2":                                                   Classes{Clients: 5, PerClient: 1, Seed: 2},
 		"20 clients, sizes by Dirichlet α = 0.5":                                            Quantity{Clients: 20, Alpha: 0.5},
 		"8 clients, IID, seed 3, sizes by power law a = 1":                                  Quantity{Of: iid, Power: 1},
@@ -675,7 +696,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	case 2:
 		return Shards{Clients: n, PerClient: m, Seed: seed}
 	case 3:
-		return Classes{Clients: n, PerClient: m, Seed: seed}
+		return Classes{Clients: n, PerClient: m, Drawn: flag, Seed: seed}
 	case 4:
 		return Quantity{Clients: n, Alpha: x, MinTest: m, Seed: seed}
 	case 5:

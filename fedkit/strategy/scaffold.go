@@ -19,8 +19,8 @@ import (
 //	c ← c + (1/M) Σ_{i∈S} (c_i⁺ − c_i)
 //
 // The mean of the M local losses is minimized or, with a Weighting, Σ_i p_i f_i: then p_i/Σ_S p replaces 1/|S|, and p_i/Σ_M p
-// replaces 1/M. K_i is the client's number of local steps. Option II infers mean gradients from plain steps, so it needs SGD
-// clients; with Local.Prox the gradients are those of the proximal objective. Option I is for few local steps: with many,
+// replaces 1/M. K_i is the client's number of local steps, with Momentum its Local.StepSum. Option II infers mean gradients from plain steps, so it needs SGD
+// clients, with Momentum or without; with Local.Prox the gradients are those of the proximal objective. Option I is for few local steps: with many,
 // networks did not train (notebook 05). An Aggregator replaces both means over S. Traffic is twice FedAvg's each way.
 //
 // x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: since c = c_i = 0 at first, the
@@ -42,8 +42,8 @@ type SCAFFOLD struct {
 
 // Check implements fedkit.Checker.
 func (s *SCAFFOLD) Check(fed *fedkit.Federation, _ int) error {
-	if o := s.Local.Optimizer; !s.Gradients && o != nil && o != (fedkit.SGD{}) {
-		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, unless Gradients is set for option I")
+	if !s.Gradients && s.Local.StepSum(1) == 0 {
+		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", s.Local.Optimizer), "fedkit.SGD, or fedkit.Momentum without KeepMemory, unless Gradients is set for option I")
 	}
 	if s.Gradients && s.Local.ClipExamples > 0 {
 		return fedkit.Invalid("Local.ClipExamples", s.Local.ClipExamples, "0 if Gradients is set: those of option I are not clipped")
@@ -81,7 +81,7 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	} else {
 		rate := make([]float64, len(u.Results)) // 1/(K_i η)
 		for i, solve := range u.Results {
-			rate[i] = 1 / (float64(solve.Steps) * float64(solve.LR))
+			rate[i] = 1 / (s.Local.StepSum(solve.Steps) * float64(solve.LR))
 		}
 		next = ci.Sub(c).Sub(u.Local.Sub(x).ScaleRows(rate)) // the client's own path, even under attack
 	}

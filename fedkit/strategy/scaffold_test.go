@@ -85,6 +85,10 @@ func rowsOf(part *datasets.Split, rows []int) (x [][]float64, y []float64) {
 // train solves the local problem of a client in a round's call of Train, from 1. Each call draws its own batches. mask and pull may be nil.
 func (s solver) train(round, call, client, epochs int, start, mask []float64, pull func(w []float64, j int) float64) (w []float64, steps int) {
 	w = slices.Clone(start)
+	v, momentum := make([]float64, len(w)), 0.0
+	if o, is := s.l.Optimizer.(fedkit.Momentum); is {
+		momentum = o.Beta
+	}
 	order := slices.Clone(s.fed.Clients[client].Train)
 	for e := range epochs {
 		ids := []int{round, client, e}
@@ -101,8 +105,8 @@ func (s solver) train(round, call, client, epochs int, start, mask []float64, pu
 				}
 			}
 			for j := range w {
-				if mask == nil || mask[j] == 1 {
-					w[j] -= s.l.LR * g[j]
+				if v[j] = momentum*v[j] + g[j]; mask == nil || mask[j] == 1 {
+					w[j] -= s.l.LR * v[j]
 				}
 			}
 			steps++
@@ -154,12 +158,18 @@ func travel(t testing.TB, r *fedkit.Record, down, up int) {
 		"round %d: %d bytes down and %d up, want %d and %d", r.Round, r.BytesDown, r.BytesUp, down, up)
 }
 
-// Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round.
+// Algorithm 1 of the paper in plain Go, both options and with momentum, with unequal clients and half of them per round.
 func TestScaffoldAgainstFloat64(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	const rounds, seed = 8, 3
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
-	for _, gradients := range []bool{false, true} {
+	for _, with := range []struct {
+		β         float64
+		gradients bool
+	}{{0, false}, {0, true}, {0.5, false}} {
+		β, gradients, l := with.β, with.gradients, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
+		if β > 0 {
+			l.Optimizer = fedkit.Momentum{Beta: β}
+		}
 		fed := rivals(t, model.MLP(), uneven...)
 		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
 		d, M := 4, float64(fed.Size())
@@ -173,11 +183,16 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			dx, dc := make([]float64, d), make([]float64, d)
 			for at, i := range r.Clients() {
 				w, steps := o.train(r.Round, 1, i, l.Epochs, x, nil, func(_ []float64, j int) float64 { return c[j] - ci[i][j] })
+				sum, v := 0.0, 0.0 // of the weights of the gradients in x − w
+				for range steps {
+					v = β*v + 1
+					sum += v
+				}
 				next := make([]float64, d)
 				in, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
 				_, gradient := o.net.Gradient(x, in, y)
 				for j := range d {
-					next[j] = ci[i][j] - c[j] + (x[j]-w[j])/(float64(steps)*l.LR)
+					next[j] = ci[i][j] - c[j] + (x[j]-w[j])/(sum*l.LR)
 					if gradients {
 						next[j] = gradient[j]
 					}

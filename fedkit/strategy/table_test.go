@@ -274,8 +274,10 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"FedProx: invalid: MuMin = 0.2: must be at most 0.1, which is MuMax":                      &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
 		"FedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                          &strategy.FedProx{MuMin: 2},
 		"SmartFedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                     &strategy.SmartFedProx{MuMin: 2},
-		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
+		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, or fedkit.Momentum without KeepMemory, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
+		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Momentum: must be fedkit.SGD, or fedkit.Momentum without KeepMemory, unless Gradients is set for option I": &strategy.SCAFFOLD{
+			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Momentum{}, KeepMemory: true}},
 		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step":             &strategy.FedSplit{Local: proximal},
 		"FedSplit: invalid: Local = local steps: must be left out if Exact or Newton is set":                     &strategy.FedSplit{Exact: true, Local: standard},
 		"FedSplit: invalid: Sketch = 9: must be 0 without Newton":                                                &strategy.FedSplit{Sketch: 9},

@@ -10,6 +10,7 @@
 //	PFedMe    several jobs per round whose models stay local, each with its own Pull
 //	FedFomo   losses on validation rows, by which each client chooses
 //	APFL      two models per client, trained jointly in a custom model: Twin
+//	Coins     a model that starts otherwise
 //	LoRA      a custom model: a frozen one, and matrices of low rank that are trained in its place
 //	FFALoRA   the same with parts frozen
 //	FlexLoRA  models that the server takes apart, in float64

@@ -35,6 +35,20 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 var standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 
+// Coins starts every parameter at 0 or 1, and each model by coins of its own.
+func TestCoins(t *testing.T) {
+	d := must.M1(datasets.LeastSquares{Clients: 2, Rows: 4, Features: 50}.Make())
+	fed := must.M1(fedkit.New(d, partition.Natural{}, examples.Coins(model.LinearRegression())))
+	models := must.M1(must.M1(fed.Models(2, 1)).Host())
+	expect.That(t, !slices.Equal(models[:51], models[51:]), "two models start alike")
+	heads := 0
+	for _, w := range models {
+		expect.That(t, w == 0 || w == 1, "a parameter starts at %v", w)
+		heads += int(w)
+	}
+	expect.That(t, heads > 30 && heads < 72, "%d of 102 parameters start at 1", heads)
+}
+
 // fedtest's suite, for the examples that use most of fedkit's API.
 func TestSuite(t *testing.T) {
 	for _, s := range []fedkit.Strategy{

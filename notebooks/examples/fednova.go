@@ -9,23 +9,24 @@ import (
 )
 
 // FedNova is normalized averaging (Wang et al., arXiv 2007.07481, §4) for clients that take unequal numbers of steps τ_i.
-// Each update is divided by its number of steps, so that clients with more steps do not bias x toward their own optimum:
+// Each update is divided by its τ_i, so that clients with more steps do not bias x toward their own optimum:
 //
 //	x ← x + τ_eff Σ_{i∈S} p_i Δ_i/τ_i,  τ_eff = Σ_{i∈S} p_i τ_i,  p_i = n_i/N.
 //
-// This is the paper's rule for plain SGD, whose ‖a_i‖₁ is τ_i. x is [1, d]. Identity: with equal τ_i it is FedAvg.
+// τ_i is the paper's ‖a_i‖₁: the number of steps of plain SGD, and Local.StepSum with Momentum. x is [1, d]. Identity: with equal τ_i it
+// is FedAvg.
 type FedNova struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η; without Optimizer and Prox
+	Local    fedkit.Local // E, B, η; Optimizer is SGD or Momentum, without Prox
 	Epochs   []int        // E_i per client, [M]; default those of Local
 	strategy.State
 }
 
 // Check implements fedkit.Checker.
 func (s *FedNova) Check(fed *fedkit.Federation, _ int) error {
-	switch o := s.Local.Optimizer; {
-	case o != nil && o != (fedkit.SGD{}):
-		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD")
+	switch {
+	case s.Local.StepSum(1) == 0:
+		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", s.Local.Optimizer), "fedkit.SGD, or fedkit.Momentum without KeepMemory")
 	case s.Local.Prox != 0:
 		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0")
 	case s.Epochs != nil && len(s.Epochs) != fed.Size():
@@ -45,7 +46,8 @@ func (s *FedNova) Round(r *fedkit.Round) error {
 	u := r.Train(job)
 	var steps, inverse []float64
 	for _, solve := range u.Results {
-		steps, inverse = append(steps, float64(solve.Steps)), append(inverse, 1/float64(solve.Steps))
+		tau := s.Local.StepSum(solve.Steps)
+		steps, inverse = append(steps, tau), append(inverse, 1/tau)
 	}
 	n := u.Examples()
 	s.X = s.X.Add(u.Delta().ScaleRows(inverse).Mean(n).Scale(stat.Mean(steps, n)))

@@ -117,9 +117,16 @@ func (o world) loss(client int, w []float64) float64 {
 
 // descend takes steps down a loss, by central differences.
 func (o world) descend(steps int, w []float64, loss func(w []float64) float64) []float64 {
+	return o.roll(0, steps, w, loss)
+}
+
+// roll is descend with momentum β.
+func (o world) roll(β float64, steps int, w []float64, loss func(w []float64) float64) []float64 {
+	v := make([]float64, len(w))
 	for range steps {
 		g := fd.Gradient(nil, loss, w, &fd.Settings{Formula: fd.Central})
-		w = floats.AddScaledTo(g, w, -o.rate, g)
+		floats.AddScaledTo(v, g, β, v)
+		w = floats.AddScaledTo(g, w, -o.rate, v)
 	}
 	return w
 }
@@ -136,17 +143,23 @@ func TestReplay(t *testing.T) {
 	o := world{fed, rate}
 
 	epochs := []int{1, 4, 2}
-	nova := &examples.FedNova{Local: fedkit.Local{Batch: fedkit.FullBatch, LR: rate}, Epochs: epochs}
-	o.check(t, fed, nova, func() *fedkit.Matrix { return nova.X }, func(x []float64, _ [][]float64) []float64 {
-		tau := 0.0
-		for i, e := range epochs {
-			tau += o.weight(i) * float64(e)
-		}
-		return o.average(func(i int) []float64 {
-			w := o.descend(epochs[i], x, func(w []float64) float64 { return o.loss(i, w) })
-			return floats.AddScaledTo(w, x, tau/float64(epochs[i]), floats.SubTo(w, w, x))
+	for _, c := range []struct {
+		optimizer fedkit.Optimizer
+		β         float64
+		a         []float64 // ‖a_i‖₁: 1, 1.5, 1.75 and 1.875 are the sums of the powers of 1/2
+	}{{nil, 0, []float64{1, 4, 2}}, {fedkit.Momentum{Beta: 0.5}, 0.5, []float64{1, 1 + 1.5 + 1.75 + 1.875, 1 + 1.5}}} {
+		nova := &examples.FedNova{Local: fedkit.Local{Batch: fedkit.FullBatch, LR: rate, Optimizer: c.optimizer}, Epochs: epochs}
+		o.check(t, fed, nova, func() *fedkit.Matrix { return nova.X }, func(x []float64, _ [][]float64) []float64 {
+			tau := 0.0
+			for i, a := range c.a {
+				tau += o.weight(i) * a
+			}
+			return o.average(func(i int) []float64 {
+				w := o.roll(c.β, epochs[i], x, func(w []float64) float64 { return o.loss(i, w) })
+				return floats.AddScaledTo(w, x, tau/c.a[i], floats.SubTo(w, w, x))
+			})
 		})
-	})
+	}
 
 	ditto := &examples.Ditto{Local: l, Lambda: 0.5}
 	o.check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.W) }, func(x []float64, own [][]float64) []float64 {

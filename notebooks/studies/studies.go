@@ -18,6 +18,7 @@ import (
 // All are the studies, by the names of their notebooks.
 var All = []study.Named{
 	{Name: "03_server_optimizers", Plan: ServerOptimizers},
+	{Name: "05_client_drift", Plan: ClientDrift},
 	{Name: "07_smart_selection", Plan: SmartSelection},
 	{Name: "08_fedprism", Plan: FedPRISM},
 	{Name: "09_fedclust", Plan: FedClust},
@@ -31,6 +32,7 @@ var All = []study.Named{
 	{Name: "16_ccfl", Plan: CCFL},
 	{Name: "17_fedeff", Plan: FedEff},
 	{Name: "19_machines", Plan: Machines},
+	{Name: "19_speed", Plan: Speed},
 	{Name: "20_compare_all", Plan: CompareAll},
 	{Name: "20_tuning", Plan: Tuning},
 	{Name: "22_models", Plan: Models},

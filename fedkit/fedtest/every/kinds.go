@@ -68,7 +68,7 @@ var Kinds = []Kind{
 		datasets.Name(""), datasets.CSV{}, datasets.NPY{}, datasets.ImageFolder{}, datasets.Text{}, datasets.Synthetic{}, datasets.GaussianMixture{}, datasets.LeastSquares{}, datasets.Logistic{}, datasets.Join}},
 	{reflect.TypeFor[fedkit.Model](), []any{
 		model.LinearRegression, model.LogisticRegression, model.MLP, model.BatchNormMLP, model.LeNet, model.CNN, model.EMNISTCNN, model.ResNet8, model.ResNet18, model.GRU, model.LSTM, model.Transformer{},
-		examples.Twin, examples.LoRA, examples.FFALoRA, model.UniformInit, model.Freeze}},
+		examples.Twin, examples.Coins, examples.LoRA, examples.FFALoRA, model.UniformInit, model.Freeze}},
 }
 
 // kindsOf returns the zero value of each type of strategy.
