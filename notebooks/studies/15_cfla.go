@@ -1,10 +1,6 @@
 package studies
 
 import (
-	"fmt"
-	"slices"
-
-	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/model"
@@ -28,8 +24,8 @@ func CFLA() study.Plan {
 	var plan list
 	options := fedkit.Options{Rounds: 100, EvalEvery: 10, Keep: totals}
 	for seed := range seeds(5) {
-		world := study.World{Data: mnist, Model: study.Of(model.LeNet), Partition: partition.Validation{Share: 0.8, Seed: seed, Of: sets{
-			Clients: []int{18, 17, 15}, Classes: [][]int{{0, 1, 2, 3, 4}, {4, 5, 6, 7}, {7, 8, 9}}, Seed: seed}}}
+		world := study.World{Data: mnist, Model: study.Of(model.LeNet), Partition: partition.Validation{Share: 0.8, Seed: seed, Of: partition.Classes{
+			Clients: 50, Sizes: []int{18, 17, 15}, Sets: [][]int{{0, 1, 2, 3, 4}, {4, 5, 6, 7}, {7, 8, 9}}, Seed: seed}}}
 		for _, rate := range []float64{0.01, 0.03, 0.1, 0.3} {
 			l := fedkit.Local{Epochs: 3, Batch: 32, LR: rate}
 			for _, s := range []named{
@@ -50,29 +46,3 @@ func CFLA() study.Plan {
 	}
 	return study.Plan(plan)
 }
-
-// sets gives clients of several groups their group's classes, which may be of several groups. The groups need not be of one size.
-type sets struct {
-	Clients []int   // of each group
-	Classes [][]int // of each group
-	Seed    uint64  // chooses rows
-}
-
-// Partition deals a class evenly to the clients of all its groups.
-func (s sets) Partition(d *datasets.Dataset) (*partition.Partitioned, error) {
-	var groups []int // by client
-	var classes [][]int
-	for g, n := range s.Clients {
-		groups, classes = append(groups, slices.Repeat([]int{g}, n)...), append(classes, slices.Repeat(s.Classes[g:g+1], n)...)
-	}
-	p, err := partition.Classes{Clients: len(classes), Sets: classes, Seed: s.Seed}.Partition(d)
-	if err != nil {
-		return nil, err
-	}
-	for i, g := range groups {
-		p.Clients[i].Group = g
-	}
-	return p, nil
-}
-
-func (s sets) String() string { return fmt.Sprintf("groups of %d clients", s.Clients) }
