@@ -41,18 +41,20 @@ func Explore(f any, ranges ...Range) error {
 		return err
 	}
 	e.place.Draw(func() bool { return draw(e.call()) })
-	id, moves := "explore_"+rand.Text(), make(chan []int, 1)
-	if !display.Listen(id, latest(moves)) {
-		return nil
-	}
 	ctx, release := Interruptible(context.Background())
 	defer release()
-	state, _ := json.Marshal(e.controls) // with < as \u003c
-	form := strings.NewReplacer("{ID}", id, "{CONTROLS}", string(state)).Replace(page)
-	if err := e.head.Send(map[string]any{"text/html": form, "text/plain": e.String()}, nil, false); err != nil {
-		return err
+	state, _ := json.Marshal(e.controls)                               // with < as \u003c
+	for answered, tries := false, 0; !answered && tries < 3; tries++ { // GoNB's script gives up after half a second
+		id, moves := "explore_"+rand.Text(), make(chan []int, 1)
+		if !display.Listen(id, latest(moves)) {
+			return nil
+		}
+		form := strings.NewReplacer("{ID}", id, "{CONTROLS}", string(state)).Replace(page)
+		if err := e.head.Send(map[string]any{"text/html": form, "text/plain": e.String()}, nil, false); err != nil {
+			return err
+		}
+		answered = e.follow(ctx, moves)
 	}
-	e.follow(ctx, moves)
 	return e.head.Text(e.String(), true)
 }
 
@@ -215,19 +217,20 @@ func draw(values []any) bool {
 }
 
 // answers is how long the page may take, of which GoNB takes three seconds; patience is how long nothing may be moved.
-const answers, patience = 10 * time.Second, 10 * time.Minute
+const answers, patience = 5 * time.Second, 10 * time.Minute
 
-// follow draws after each of the moves: where the controls are, after 1 for the end of the cell and else 0.
-func (e *explorer) follow(ctx context.Context, moves <-chan []int) {
-	for wait := answers; ; wait = patience {
+// follow draws after each of the moves: where the controls are, after 1 for the end of the cell and else 0. It returns false if the page
+// did not answer.
+func (e *explorer) follow(ctx context.Context, moves <-chan []int) (answered bool) {
+	for wait := answers; ; wait, answered = patience, true {
 		select {
 		case <-ctx.Done():
-			return
+			return true
 		case <-time.After(wait):
-			return
+			return answered
 		case move := <-moves:
 			if move[0] == 1 {
-				return
+				return true
 			}
 			e.place.Draw(func() bool { return e.redraw(ctx, move[1:]) })
 		}
