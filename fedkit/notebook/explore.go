@@ -73,11 +73,10 @@ type Range struct {
 // control returns that of a parameter.
 func (r Range) control(of reflect.Type) (*control, error) {
 	c, list := &control{Name: r.Name, Form: "menu"}, reflect.ValueOf(r.Of)
-	number := of.Kind() >= reflect.Int && of.Kind() <= reflect.Float64
 	switch {
 	case r.Name == "":
 		return nil, fault.Invalid("Name", `""`, "what stands beside the slider")
-	case r.Of == nil && number:
+	case r.Of == nil && of.Kind() >= reflect.Int && of.Kind() <= reflect.Float64:
 		return c, r.slider(c, of)
 	case r.Of == nil && of.Kind() == reflect.Bool:
 		c.Form, list = "checkbox", reflect.ValueOf([]bool{false, true})
@@ -86,7 +85,7 @@ func (r Range) control(of reflect.Type) (*control, error) {
 	}
 	for i := range list.Len() {
 		v := reflect.ValueOf(list.Index(i).Interface())
-		if !v.IsValid() || !v.Type().AssignableTo(of) && v.Kind() != of.Kind() {
+		if !v.IsValid() || !v.Type().AssignableTo(of) && (v.Kind() != of.Kind() || !v.CanConvert(of)) {
 			return nil, fault.Invalid(fmt.Sprintf("Of[%d]", i), Text(list.Index(i).Interface()), fmt.Sprintf("a %v, as the parameter is", of))
 		}
 		c.add(v.Convert(of))

@@ -81,6 +81,7 @@ func TestExploreRefuses(t *testing.T) {
 		"name.Of = []: must be a slice with elements":                                   Explore(text, Range{Name: "name", Of: []string{}}),
 		"name.Of[1] = 2: must be a string, as the parameter is":                         Explore(text, Range{Name: "name", Of: []any{"a", 2}}),
 		"name.Of[0] = nil: must be a string":                                            Explore(text, Range{Name: "name", Of: []any{nil}}),
+		"box.Of[0] = &0: must be a *string, as the parameter is":                        Explore(func(*string) {}, Range{Name: "box", Of: []*int{new(int)}}),
 		"yes.Of[0] = 1: must be a bool, as the parameter is":                            Explore(yes, Range{Name: "yes", Of: []int{1}}),
 	} {
 		expect.Error(t, want)(err)
