@@ -226,7 +226,7 @@ def run(path, timeout, pictures=False):
             on_cell_executed=over,
             resources={"metadata": {"path": str(path.parent)}},
         )
-        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_HELP": "off"}
+        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_HELP": "off", "JPY_SESSION_NAME": ""}
         log = open(Path(tmp) / "kernel.log", "w+")  # GoNB's own log, of interest only if it does not start
         try:
             client.execute(env=env, stdout=log, stderr=log)

@@ -10,7 +10,7 @@ import psutil
 
 from .chromium import Error, Failed, click, until
 from .lab import DRAW_S
-from .mistakes import FED, FIRST, HEAD, MISTAKES, training
+from .mistakes import EXPLORE, FED, FIRST, HEAD, MISTAKES, training
 
 ENDLESS = 100_000  # rounds
 
@@ -230,6 +230,34 @@ func (d diary) Round(h *fedkit.History, of int) {
     return f"in {len(seen)} looks the line was {late[len(late) // 2]} ms behind the run (median; {late[-1]} ms at most)"
 
 
+def explore(at):
+    """A slider that is moved trains again and redraws in place; when the cell is stopped, the last figure stays."""
+    n = at.open("explore.ipynb")
+    n.run(HEAD)
+    n.start(EXPLORE)
+    slider, titles = "document.querySelector('.jp-OutputArea input[type=range]')", "document.querySelectorAll('.jp-OutputArea svg.marks').length + ' ' + fedkit.titles()"
+    until(DRAW_S, "a slider, and the figure of its default", lambda: at.page.evaluate(f"!!{slider}") and n.figures() and "α is 0.3" in at.page.evaluate(titles))
+    took, value = [], "0.3"
+    for place in 0.7, 0.2, 0.8:
+        begin = time.monotonic()
+        at.page.mouse.click(*at.page.evaluate(f"(() => {{ {slider}.scrollIntoView({{ block: 'nearest' }}); const r = {slider}.getBoundingClientRect(); return [r.x + {place} * r.width, r.y + r.height / 2] }})()"))
+        value = until(5, "another value", lambda: (now := at.page.evaluate(f"{slider}.nextElementSibling.value")) != value and now, 0.01)
+        until(DRAW_S, f"a figure of α = {value}", lambda: f"α is {value} " in at.page.evaluate(titles), 0.01)
+        took.append(time.monotonic() - begin)
+    need(at.page.evaluate(titles).startswith("1 "), f"figures were added: {at.page.evaluate(titles)}")
+    at.photograph("explore-moved")
+    n.began = time.monotonic()
+    click(at.page, "[...document.querySelectorAll('.jp-OutputArea button')].find(b => b.innerText === 'Stop')")
+    said, ended = n.end()
+    need(f"α = {value}" in said and not at.page.evaluate(f"!!{slider}") and len(n.figures()) == 1, f"a stopped cell shows {said}")
+    n.start(EXPLORE)
+    until(DRAW_S, "the slider again", lambda: at.page.evaluate(f"!!{slider}"))
+    n.button("interrupt-kernel")
+    said, _ = n.end()
+    need("α = 0.3" in said and not at.page.evaluate(f"!!{slider}"), f"a cell ended by the stop button shows {said}")
+    return f"twenty rounds and a figure {', '.join(f'{t:.2f}' for t in took)} s after a click, ended after {ended:.2f} s"
+
+
 def reload(at):
     """A page closed in mid-run: another notebook shows the progress, the stop button works, and the same cell goes on from there."""
     at.open("reload_more.ipynb").run(HEAD)
@@ -309,4 +337,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, opened, last, legend, help, mistakes, stop, live, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, opened, last, legend, help, mistakes, stop, live, explore, reload, death, two, figures)}

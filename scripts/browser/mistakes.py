@@ -15,6 +15,19 @@ def training(options, then, strategy=f"&strategy.FedAvg{{{LOCAL}}}"):
     return f"%%\n{FED}\nh := must.M1(fedkit.Run(context.Background(), fed, {strategy}, fedkit.Options{{{options}}}))\n{then}"
 
 
+# A cell that trains again when its slider is moved.
+EXPLORE = """import (
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/notebook"
+)
+
+%%
+notebook.Explore(func(alpha float64) chart.Row {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: alpha}, model.MLP(64)))
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 20}))
+	return chart.Row{plot.Accuracy(h).Titled(fmt.Sprintf("α is %v", alpha)), plot.Labels(fed)}
+}, notebook.Range{Name: "α", From: 0.1, To: 10, Start: 0.3, Log: true})"""
+
 OWN = """type Mine struct {
 	Local fedkit.Local
 	State struct{ X *fedkit.Matrix }

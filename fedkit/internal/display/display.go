@@ -3,7 +3,6 @@
 package display
 
 import (
-	"crypto/rand"
 	"fmt"
 	"html"
 	"os"
@@ -29,7 +28,7 @@ type Output struct{ id string }
 // Send replaces the output by the forms, by MIME type, and if they are final waits until they are shown.
 func (o *Output) Send(forms, metadata map[string]any, final bool) error {
 	if o.id == "" {
-		o.id = "chart_" + rand.Text()
+		o.id = newID()
 	}
 	if err := cell.Send(o.id, forms, metadata); err != nil {
 		return fmt.Errorf("chart: the notebook does not answer: %w", err)
