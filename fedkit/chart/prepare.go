@@ -70,13 +70,16 @@ func (r Row) prepare() (*sheet, error) {
 	for _, t := range names {
 		of := cmp.Or(t.Of, t.Name)
 		place, known := places[of]
-		if !known {
+		switch {
+		case t.Color > 0:
+			place = t.Color - 1
+		case !known:
 			place = len(places)
 		}
 		st := t.style(place)
 		if like := s.style[t.Like]; like != nil && t.Like != "" {
 			st = like.companion(t.Name)
-		} else if !t.Ink && t.Shade <= 0 {
+		} else if !t.Ink && t.Shade <= 0 && t.Color <= 0 {
 			places[of] = place
 		}
 		st.mark = t.Mark
@@ -154,6 +157,9 @@ func numbersIn(name string) (all []float64) {
 func (s *sheet) across() int {
 	n := len(s.panels)
 	lines := (n + 3) / 4
+	if n%5 == 0 && n > 5 { // ten are two lines of five
+		return 5
+	}
 	return (n + lines - 1) / lines
 }
 
@@ -263,13 +269,29 @@ func (s *sheet) finishAxes() {
 		title, note = title && p.Y.Title == first.Y.Title, note && p.Note == first.Note
 	}
 	for i, p := range s.panels {
-		p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest(p.X.Names)+6))
+		p.x.finish(p.Width/70, p.Width/45, p.nameColumns())
 		p.y.finish(p.Height/45, p.Height/22, p.Height/11)
 		p.column, p.noted = i%s.across(), note && i > 0
 		if title {
 			p.y.beside = i
 		}
 	}
+}
+
+// nameColumns returns how many of the names of columns there is room for, and lets them have several lines, or turn, so that there is
+// room for all.
+func (p *panel) nameColumns() int {
+	names, room := p.X.Names, float64(p.Width)/float64(max(1, len(p.X.Names)))
+	if fit := p.Width / (7*longest(names) + 6); fit >= len(names) || room < nameStep {
+		return fit
+	}
+	if most := slices.Max(each(names, func(n string) float64 { return wide(n, small) })); most+6 > room/4 {
+		for i, name := range names {
+			names[i] = broken(name, small, max(room-6, 40))
+		}
+		p.x.turn = round((6+slices.Max(each(names, func(n string) float64 { return wide(n, small) })))/room, 2)
+	}
+	return len(names)
 }
 
 // share widens the ranges of two axes to that of both, if they are of the same quantity.

@@ -15,10 +15,11 @@ type scale struct {
 	Axis
 	lo, hi float64
 	ticks  []float64
-	format string // of the ticks, for Vega-Lite
-	digits int    // decimals of the ticks; -1 if they are written in another way, and format does not say how
-	beside int    // place in a row of figures whose y axes have one title, which the first of a line shows for all
-	powers bool   // all ticks are written as powers of ten, since some would be long
+	format string  // of the ticks, for Vega-Lite
+	digits int     // decimals of the ticks; -1 if they are written in another way, and format does not say how
+	beside int     // place in a row of figures whose y axes have one title, which the first of a line shows for all
+	turn   float64 // names of columns turn in panels that are narrower than this share of what they ask for
+	powers bool    // all ticks are written as powers of ten, since some would be long
 }
 
 // holds reports whether a value can be drawn on the axis. Beyond some bounds, ticks would no longer be numbers.

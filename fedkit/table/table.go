@@ -320,6 +320,7 @@ func (t *Table) htmlCell(line, column int, c string, after float64) string {
 			tail, _ := fraction(c)
 			rest = strings.ReplaceAll(unit(tail), " ", "\u00a0")
 			words = strings.TrimSuffix(words, rest)
+			style = []string{"white-space:nowrap"}
 			rest = fmt.Sprintf(`<span style="display:inline-block;min-width:%.1fem;text-align:left">%s</span>`, after, html.EscapeString(rest))
 		}
 	}
