@@ -51,7 +51,7 @@ func (s *sheet) fit(spec object) {
 		columns, around, smallest = strconv.Itoa(across), sums/float64(across), 40
 	}
 	spec["config"].(object)["params"] = []any{
-		object{"name": "room", "value": float64(across)*math.Ceil(width+around) - float64(free)},
+		object{"name": "room", "value": max(roomy+60, float64(across)*math.Ceil(width+around)-float64(free))},
 		object{"name": "columns", "value": float64(across)}, object{"name": "shrink", "value": 1.0},
 	}
 	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, %g)", free, around, width, round(min(smallest, width)/width, 3), growth)

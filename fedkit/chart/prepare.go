@@ -261,19 +261,24 @@ func (s *sheet) shareAxes() {
 	}
 }
 
-// finishAxes chooses the ticks. What all figures say, the title of y and the note, stands at the first one.
+// finishAxes chooses the ticks. What all figures say, the title of y and the note, stands at the first one. A figure without a note has
+// the room of one, if another of the row has a note.
 func (s *sheet) finishAxes() {
 	first := s.panels[0]
 	title, note := len(s.panels) > 1, len(s.panels) > 1
 	for _, p := range s.panels {
 		title, note = title && p.Y.Title == first.Y.Title, note && p.Note == first.Note
 	}
+	longest := slices.MaxFunc(s.panels, func(a, b *panel) int { return len(a.Note) - len(b.Note) }).Note
 	for i, p := range s.panels {
 		p.x.finish(p.Width/70, p.Width/45, p.nameColumns())
 		p.y.finish(p.Height/45, p.Height/22, p.Height/11)
-		p.column, p.noted = i%s.across(), note && i > 0
+		p.column, p.noted, p.x.top = i%s.across(), note && i > 0, p.Height > tall
 		if title {
 			p.y.beside = i
+		}
+		if p.Note == "" && longest != "" { // all titles are as high
+			p.Note, p.noted = longest, true
 		}
 	}
 }

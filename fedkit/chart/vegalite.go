@@ -79,6 +79,9 @@ func (s *sheet) view(i int) object {
 	s.separate(view)
 	if p.Title != "" || p.Note != "" {
 		title := object{"text": p.heading(p.Title, titleSize), "subtitle": p.heading(p.Note, small)}
+		if len(s.panels) == 1 && p.Width < roomy {
+			title = object{"text": p.alone(p.Title, titleSize), "subtitle": p.alone(p.Note, small)}
+		}
 		if p.noted { // its room keeps titles in line
 			title["subtitleColor"] = "transparent"
 		}
@@ -331,6 +334,9 @@ func (s *scale) channel(field string) object {
 			s.center(axis)
 		}
 	}
+	if s.top {
+		axis["orient"] = "top"
+	}
 	if s.Hidden {
 		axis["domain"], axis["labels"] = false, false
 	}
@@ -344,7 +350,7 @@ func (s *scale) channel(field string) object {
 	return object{"field": field, "type": "quantitative", "title": s.Title, "axis": axis, "scale": to}
 }
 
-// center lifts labels of several lines, the first of which would be at the tick.
+// center lifts labels of several lines, the first of which would be at the tick. Headings of groups, which end in a colon, are bold.
 func (s *scale) center(axis object) {
 	places := map[int][]float64{} // by the lines that a label has beside the first
 	for i, t := range s.ticks {
@@ -359,6 +365,11 @@ func (s *scale) center(axis object) {
 	}
 	if lifts != nil {
 		axis["labelOffset"] = object{"condition": lifts, "value": 0.0}
+	}
+	headings := slices.DeleteFunc(indices(len(s.ticks)), func(i int) bool { return !strings.HasSuffix(s.label(s.ticks[i]), ":") })
+	if len(headings) > 0 {
+		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", strings.ReplaceAll(fmt.Sprint(headings), " ", ", "), len(s.ticks)-1)
+		axis["labelFontWeight"] = object{"condition": object{"test": test, "value": "bold"}, "value": "normal"}
 	}
 }
 
