@@ -320,8 +320,7 @@ func (t *Table) htmlCell(line, column int, c string, after float64) string {
 			tail, _ := fraction(c)
 			rest = strings.ReplaceAll(unit(tail), " ", "\u00a0")
 			words = strings.TrimSuffix(words, rest)
-			style = []string{"white-space:nowrap"}
-			rest = fmt.Sprintf(`<span style="display:inline-block;min-width:%.1fem;text-align:left">%s</span>`, after, html.EscapeString(rest))
+			rest = fmt.Sprintf(`<span style="display:inline-block;width:%.1fem;text-align:left">%s</span></nobr>`, after, html.EscapeString(rest))
 		}
 	}
 	for t.goesOn(line+rows, column) {
@@ -339,7 +338,9 @@ func (t *Table) htmlCell(line, column int, c string, after float64) string {
 	if style != nil {
 		span += ` style="` + strings.Join(style, ";") + `"`
 	}
-	words = html.EscapeString(words) + rest
+	if words = html.EscapeString(words); rest != "" {
+		words = "<nobr>" + words + rest
+	}
 	if t.Bold[At{line, column}] {
 		words = "<b>" + words + "</b>"
 	}

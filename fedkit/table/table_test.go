@@ -118,8 +118,8 @@ func TestNumbersLineUp(t *testing.T) {
 func TestColumnsLineUp(t *testing.T) {
 	table := &Table{Lines: [][]string{{"", "best", "accuracy", "loss"}, {"A", "93.1 ± 0.4 %", "90.0 %", "0.12"}, {"B", "99.0 %", "8.5 %", "3"}, {"C", "– (0/3)", "–", ""}}}
 	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
-	const box = `<span style="display:inline-block;min-width:4.4em;text-align:left">`
-	for _, want := range []string{`<td style="white-space:nowrap">93.1` + box + "~±~0.4~%</span>", "99.0" + box + "~%</span>", "–" + box + "~(0/3)</span>", "<td>90.0~%</td><td>0.12</td>", "<td>8.5~%</td><td>3</td>", "<td>–</td>"} {
+	const box = `<span style="display:inline-block;width:4.4em;text-align:left">`
+	for _, want := range []string{`<td><nobr>93.1` + box + "~±~0.4~%</span></nobr></td>", "99.0" + box + "~%</span>", "–" + box + "~(0/3)</span>", "<td>90.0~%</td><td>0.12</td>", "<td>8.5~%</td><td>3</td>", "<td>–</td>"} {
 		expect.That(t, strings.Contains(got, want), "%s has no %s", got, want)
 	}
 	expect.That(t, !strings.ContainsAny(got, "\u200b\u2007"), "letters that nobody sees: %q", got)
