@@ -34,8 +34,8 @@ import (
 // There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 % confidence
 // interval of the mean (see stats.Interval). There is no interval for a single run, or if all runs have the same number. A run
 // whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean; in CSV, a column
-// "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000. If a strategy
-// served personal models beside a global one, "global" and "clients' own" take the place of accuracy. Of regressions, which have no
+// "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000, or of 50 if
+// they are bytes or times: then each has its own. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy. Of regressions, which have no
 // accuracy, all columns of accuracy are of R², and the first is called "R²".
 type Comparison struct {
 	// Target is an accuracy, or R² of regressions, in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
@@ -125,7 +125,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 		}
 	}
 	some := func(q Quantity, such func(float64) bool) bool { return slices.ContainsFunc(q.values(runs, b), such) }
-	scores, both := []string{theColumns + " on test rows: " + b.String()}, slices.ContainsFunc(gs, (*Group).Both)
+	scores, both := []string{theColumns + ": " + b.String() + ", on test rows"}, slices.ContainsFunc(gs, (*Group).Both)
 	add(false, nil, Rounds)
 	add(both, scores, Accuracy)
 	for _, b := range []Basis{GlobalModel, OwnModels} {
@@ -150,7 +150,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 	add(false, nil, c.More...)
 	add(true, []string{"kept: bytes of the models that the strategy keeps from round to round"}, Kept)
 	for _, name := range with {
-		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
+		add(true, []string{name + ": " + b.String() + ", on test rows"}, Metric(name))
 	}
 	return all
 }

@@ -97,6 +97,48 @@ plot.Accuracy(hs...)"""
     return "picked and put back"
 
 
+def touch(at):
+    """Pointing at a figure marks one point, and all of the same round; a click on the head of a long table sorts it; figures grow."""
+    n = at.open("touch.ipynb")
+    n.run(HEAD)
+    n.run("""func curve(name string, by float64) chart.Series {
+	s := chart.Series{Name: name}
+	for i := range 40 {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, by*float64(i))
+	}
+	return s
+}
+
+%%
+t := &table.Table{Lines: [][]string{{"rule", "accuracy", "sent"}}}
+for i := range 60 {
+	t.Lines = append(t.Lines, []string{fmt.Sprint("rule ", i), table.Percent(float64(i*37%60) / 60), table.Bytes(math.Pow(1.3, float64(i*23%60)))})
+}
+t.Show()
+chart.Curves("", "round", "loss", curve("A", 1), curve("B", 2), curve("C", 3)).Show()""")
+    n.figures()
+    for column, by in (1, lambda row: float(row.split()[2])), (2, lambda row: float(row.split()[4]) * {"B": 1, "kB": 1e3, "MB": 1e6}[row.split()[5]]):
+        for backward in False, True:
+            took = at.page.evaluate(f"""(() => {{ const begin = performance.now(); fedkit.cells().at(-1).node.querySelectorAll('th')[{column}].click();
+                document.body.offsetHeight; return performance.now() - begin }})()""")
+            rows = at.page.evaluate("[...fedkit.cells().at(-1).node.querySelectorAll('tbody tr')].map(r => r.innerText)")
+            values = [by(row) for row in rows]
+            need(len(rows) == 60 and values == sorted(values, reverse=backward), f"sorted by column {column}: {rows}")
+            need(took < 200, f"60 rows are sorted in {took:.0f} ms")
+    head = "fedkit.cells().at(-1).node.querySelector('thead').getBoundingClientRect().top"
+    before = at.page.evaluate(head)
+    at.page.evaluate("fedkit.cells().at(-1).node.querySelector('.fedkit-long').scrollTop = 300; true")
+    need(at.page.evaluate(head) == before, "the head of a long table does not stay")
+    figure = "fedkit.cells().at(-1).node.querySelector('svg.marks')"
+    at.page.evaluate(f"{figure}.scrollIntoView({{ block: 'center' }}); true")
+    box = at.page.evaluate(f"(r => [r.x, r.y, r.width, r.height])({figure}.getBoundingClientRect())")
+    need(box[2] > 700, f"the figure is {box[2]:.0f} pixels wide")
+    at.page.mouse.move(box[0] + box[2] / 2, box[1] + box[3] / 2)
+    shown = f"[...{figure}.querySelectorAll('g.mark-symbol path')].filter(e => getComputedStyle(e).opacity === '1').map(e => Math.round(e.getBBox().width))"
+    until(5, "one large dot, and one on each other line", lambda: sorted(at.page.evaluate(shown)) == [6, 6, 12])
+    return "one point marked, all of its round shown, 60 rows sorted"
+
+
 def help(at):
     """Tab and Shift-Tab, as a reader presses them who writes the next cell."""
     n = at.open("help.ipynb")
@@ -337,4 +379,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, opened, last, legend, help, mistakes, stop, live, explore, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, opened, last, legend, touch, help, mistakes, stop, live, explore, reload, death, two, figures)}

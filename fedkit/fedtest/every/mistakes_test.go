@@ -123,7 +123,7 @@ var types = []any{
 	(*strategy.Asynchronous)(nil), (*strategy.Clustered)(nil), (*strategy.Grouped)(nil), (*strategy.Personal)(nil), (*strategy.State)(nil), (*strategy.WeightingFunc)(nil),
 	(*study.Active)(nil), (*study.Attackers)(nil), (*study.Found)(nil), (*study.HeldOut)(nil), (*study.Label)(nil),
 	(*study.Model)(nil), (*study.Named)(nil), (*study.Plan)(nil), (*study.Run)(nil), (*study.Runs)(nil), (*study.Study)(nil),
-	(*study.Trial)(nil), (*study.World)(nil), (*table.At)(nil), (*table.Table)(nil), (*weights.Pretrained)(nil),
+	(*study.Trial)(nil), (*study.World)(nil), (*table.At)(nil), (*table.Table)(nil), (*table.Verdict)(nil), (*weights.Pretrained)(nil),
 }
 
 func init() {
