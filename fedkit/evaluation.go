@@ -18,6 +18,9 @@ import (
 	"fedkit.example/fedkit/internal/serving"
 )
 
+// personalModels is how many bytes of models an evaluation makes at a time, where it makes one for each client.
+const personalModels = 256 << 20
+
 // evaluation scores what a strategy serves at the end of a round.
 type evaluation struct{ *Round }
 
@@ -28,6 +31,7 @@ func (r evaluation) evaluate(s Strategy) {
 	if !r.enter("evaluate") {
 		return
 	}
+	r.serves = &sv
 	r.recordClusters(&sv)
 	r.record.Personal = sv.Models != nil
 	r.record.Global, r.record.Scores = r.scored(&sv, datasets.TestPart)
@@ -92,7 +96,7 @@ func (r evaluation) ownScores(sv *Serving, part datasets.Part) (scores []Score) 
 			return r.scores(sv.Models, part, engine.Evaluation{Rows: rows, Weights: serving.Weights(sv, r.evalRows(part))})
 		})
 	}
-	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
+	chunk := max(1, personalModels/(4*r.Fed.Task.Dim()))
 	for clients := range slices.Chunk(r.AllClients(), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
 		scores = append(scores, r.scoresOf(part, clients, personal, sequence(len(clients)))...)
@@ -211,6 +215,9 @@ func (r evaluation) checkServing(sv *Serving) error {
 	if err := sv.Check(r.Clients(), r.Fed.Task.Dim()); err != nil {
 		return err
 	}
+	if r.opts.FineTune != nil && serving.MixesOutputs(sv) {
+		return Invalid("Options.FineTune", "set", "left out for a strategy that mixes predictions: its clients have no one model to train")
+	}
 	for c, weights := range sv.Gate {
 		if n := len(r.Fed.Clients[c].Test); len(weights) != n {
 			return Invalid("len(Serving.Gate["+strconv.Itoa(c)+"])", len(weights), fmt.Sprintf("%d, one per test example", n))
@@ -229,6 +236,7 @@ func (r evaluation) evaluateUnseen(s Strategy, served *Serving) {
 	opts.EvalFraction = 0 // of the seen clients
 	n := evaluation{&Round{T: r.T, Fed: fed, of: fed, ctx: r.ctx, opts: opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}}
 	sv := n.serveUnseen(s, served)
+	n.serves, r.unseen = &sv, n.Round
 	if r.Fail(n.err); r.err == nil {
 		r.record.Unseen = n.ownScores(&sv, datasets.TestPart)
 		r.Fail(n.err)

@@ -174,6 +174,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.Metrics":         {nil, func(x *tried) { x.Metrics = []fedkit.Metric{counted{}} }},
 	"Options.Pace":            {devices, func(x *tried) { x.Pace.Deadline = 4 }},
 	"Options.ChooseOnTest":    {ifca, func(x *tried) { x.ChooseOnTest = true }},
+	"Options.FineTune":        {nil, func(x *tried) { x.FineTune = &fedkit.Local{} }},
 	"Options.Workers":         {nil, func(x *tried) { x.Workers = here{} }},
 	"Options.History":         {nil, func(x *tried) { x.History = filepath.Join(x.t.TempDir(), "h") }},
 	"Options.Keep":            {nil, func(x *tried) { x.Keep.Scores = fedkit.Never }},

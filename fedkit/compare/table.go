@@ -135,7 +135,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 	}
 	add(false, append(scores, chosenOn(runs)...), Best)
 	add(false, nil, Clients, Worst)
-	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
+	for _, q := range []Quantity{Unseen, FineTuned, FineTunedUnseen, ChosenOnTest, Clusters, ARI} {
 		add(!some(q, finite), nil, q)
 	}
 	if main == fit.R2 {

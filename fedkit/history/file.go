@@ -350,7 +350,7 @@ func (r *Record) LeaveOut(scores, solves bool) {
 	all := r.summary()
 	r.Summary = &all
 	if scores {
-		r.Scores, r.Unseen, r.ChosenOnTest, r.Validation = nil, nil, nil, r.Validation.light()
+		r.Scores, r.Unseen, r.ChosenOnTest, r.Validation, r.FineTuned = nil, nil, nil, r.Validation.light(), r.FineTuned.light()
 	}
 	if solves {
 		r.Results = nil
@@ -360,7 +360,7 @@ func (r *Record) LeaveOut(scores, solves bool) {
 
 // LeaveOutEvaluation drops all scores, as of a round that was not evaluated, and the clusters unless they are known without one.
 func (r *Record) LeaveOutEvaluation(clusters bool) {
-	r.Global, r.Scores, r.Personal, r.Unseen, r.ChosenOnTest, r.Validation = nil, nil, false, nil, nil, nil
+	r.Global, r.Scores, r.Personal, r.Unseen, r.ChosenOnTest, r.Validation, r.FineTuned = nil, nil, false, nil, nil, nil, nil
 	r.Summary = &Summary{Training: r.Training()}
 	r.trimSummary()
 	if !clusters {

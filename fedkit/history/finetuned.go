@@ -1,0 +1,56 @@
+package history
+
+import "fedkit.example/fedkit/internal/text"
+
+// FineTuned has the scores of clients that each trained the model it was served on its own training examples: see
+// fedkit.Options.FineTune. Those before are the record's Scores and Unseen. A client that was not drawn for the evaluation, or whose
+// model is not finite, has a score without examples.
+type FineTuned struct {
+	Scores     []Score `json:"scores,omitempty"`      // by client, each on its own test examples under its own model; [M]
+	Unseen     []Score `json:"unseen,omitempty"`      // those of the hold-out clients
+	Mean       *Score  `json:"mean,omitempty"`        // of Scores, each example counted once
+	MeanUnseen *Score  `json:"mean_unseen,omitempty"` // of Unseen, likewise
+}
+
+// NewFineTuned returns the scores of clients, and of unseen ones, with their means.
+func NewFineTuned(scores, unseen []Score) *FineTuned {
+	return &FineTuned{Scores: scores, Unseen: unseen, Mean: meanOf(scores), MeanUnseen: meanOf(unseen)}
+}
+
+// light returns the means alone.
+func (f *FineTuned) light() *FineTuned {
+	if f == nil {
+		return nil
+	}
+	return &FineTuned{Mean: f.Mean, MeanUnseen: f.MeanUnseen}
+}
+
+// MeanFineTuned returns the mean score of the fine-tuned clients; nil without fine-tuning. Mean has that before.
+func (r *Record) MeanFineTuned() *Score {
+	if r.FineTuned == nil {
+		return nil
+	}
+	return r.FineTuned.Mean
+}
+
+// MeanUnseenFineTuned is MeanFineTuned over the hold-out clients.
+func (r *Record) MeanUnseenFineTuned() *Score {
+	if r.FineTuned == nil {
+		return nil
+	}
+	return r.FineTuned.MeanUnseen
+}
+
+// fineTuned says how much the last round's fine-tuning gained; "" without it.
+func (h *History) fineTuned() (says string) {
+	last, main := h.Last(), h.Main()
+	if last == nil || last.FineTuned == nil {
+		return ""
+	}
+	share := func(s *Score) string { return text.Minus(main.Write(main.Of(s))) }
+	says = "fine-tuned by each client: own " + string(main) + " " + share(last.Mean()) + " → " + share(last.MeanFineTuned())
+	if last.FineTuned.MeanUnseen != nil {
+		says += ", of unseen clients " + share(last.MeanUnseen()) + " → " + share(last.MeanUnseenFineTuned())
+	}
+	return says + "\n"
+}
