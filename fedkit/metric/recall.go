@@ -44,27 +44,30 @@ func (r Recall) Check(fed *fedkit.Federation, _ int) error {
 
 // Measure implements fedkit.Metric.
 func (r Recall) Measure(p *fedkit.Predictions) float64 {
-	right, all := r.count(p)
+	right, all, _ := count(p, r.Class)
 	return right / all
 }
 
 // Weight implements fedkit.WeightedMetric: the number of examples of the class, so that a mean over clients is the recall of all
 // their examples together.
 func (r Recall) Weight(p *fedkit.Predictions) float64 {
-	_, all := r.count(p)
+	_, all, _ := count(p, r.Class)
 	return all
 }
 
-// count returns TP_c and TP_c + FN_c.
-func (r Recall) count(p *fedkit.Predictions) (right, all float64) {
+// count returns TP_c, TP_c + FN_c and TP_c + FP_c.
+func count(p *fedkit.Predictions, class int) (right, all, predicted float64) {
 	p = labeled(p)
 	for i, c := range p.Classes() {
-		if int(p.Labels[i]) == r.Class {
+		if int(c) == class {
+			predicted++
+		}
+		if int(p.Labels[i]) == class {
 			all++
-			if int(c) == r.Class {
+			if int(c) == class {
 				right++
 			}
 		}
 	}
-	return right, all
+	return right, all, predicted
 }
