@@ -76,8 +76,9 @@ type Param struct {
 	// pull or shift moves it; Forward sets the value that follows a local step by Training.Set. A Job's Mask freezes it.
 	//
 	// It is part of the model's row [d]: sent, averaged and counted in drifts and distances like the other parameters. So all
-	// clients share it, unless a strategy keeps its layer personal, as examples.Partial does. Strategies whose new models are not
-	// averages of the clients' refuse models with running values: see Federation.AllTrained.
+	// clients share it, unless a strategy keeps its layer personal, as examples.Partial does. Server optimizers move it to the clients'
+	// mean: see Round.ServerStep. Other strategies whose new models are not averages of the clients' refuse models with running values:
+	// see Federation.AllTrained.
 	Running bool
 
 	// Frozen parameters are not trained: they stay at their initial values, up to the rounding of a server's means, and these are the
