@@ -21,7 +21,8 @@ func (u *underway) fineTune(r *Round) error {
 			unseen = evaluation{r.unseen}.fineTuned()
 			r.Fail(r.unseen.err)
 		}
-		r.record.FineTuned = history.NewFineTuned(scores, unseen)
+		all := Record{Scores: scores, Unseen: unseen}
+		r.record.FineTuned = &history.FineTuned{Scores: scores, Unseen: unseen, Mean: all.Mean(), MeanUnseen: all.MeanUnseen()}
 		return r.err
 	})
 	r.record.EvalTime += time.Since(begin).Seconds()

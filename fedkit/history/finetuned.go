@@ -1,6 +1,10 @@
 package history
 
-import "fedkit.example/fedkit/internal/text"
+import (
+	"cmp"
+
+	"fedkit.example/fedkit/internal/text"
+)
 
 // FineTuned has the scores of clients that each trained the model it was served on its own training examples: see
 // fedkit.Options.FineTune. Those before are the record's Scores and Unseen. A client that was not drawn for the evaluation, or whose
@@ -12,34 +16,19 @@ type FineTuned struct {
 	MeanUnseen *Score  `json:"mean_unseen,omitempty"` // of Unseen, likewise
 }
 
-// NewFineTuned returns the scores of clients, and of unseen ones, with their means.
-func NewFineTuned(scores, unseen []Score) *FineTuned {
-	return &FineTuned{Scores: scores, Unseen: unseen, Mean: meanOf(scores), MeanUnseen: meanOf(unseen)}
-}
-
 // light returns the means alone.
 func (f *FineTuned) light() *FineTuned {
-	if f == nil {
-		return nil
+	if f != nil {
+		f = &FineTuned{Mean: f.Mean, MeanUnseen: f.MeanUnseen}
 	}
-	return &FineTuned{Mean: f.Mean, MeanUnseen: f.MeanUnseen}
+	return f
 }
 
 // MeanFineTuned returns the mean score of the fine-tuned clients; nil without fine-tuning. Mean has that before.
-func (r *Record) MeanFineTuned() *Score {
-	if r.FineTuned == nil {
-		return nil
-	}
-	return r.FineTuned.Mean
-}
+func (r *Record) MeanFineTuned() *Score { return cmp.Or(r.FineTuned, &FineTuned{}).Mean }
 
 // MeanUnseenFineTuned is MeanFineTuned over the hold-out clients.
-func (r *Record) MeanUnseenFineTuned() *Score {
-	if r.FineTuned == nil {
-		return nil
-	}
-	return r.FineTuned.MeanUnseen
-}
+func (r *Record) MeanUnseenFineTuned() *Score { return cmp.Or(r.FineTuned, &FineTuned{}).MeanUnseen }
 
 // fineTuned says how much the last round's fine-tuning gained; "" without it.
 func (h *History) fineTuned() (says string) {

@@ -14,16 +14,10 @@ import (
 //
 // with equal weights. Only classes among the labels or the predictions count; one without a true positive has 0. This is
 // scikit-learn's f1_score(average="macro").
-type MacroF1 struct{}
+type MacroF1 struct{ ofLabels }
 
 // String implements fedkit.Metric.
 func (MacroF1) String() string { return "macro F1" }
-
-// Check implements fedkit.Checker.
-func (MacroF1) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
-
-// Weight implements fedkit.WeightedMetric: the number of labels.
-func (MacroF1) Weight(p *fedkit.Predictions) float64 { return float64(len(labeled(p).Labels)) }
 
 // Measure implements fedkit.Metric. It is NaN without labels.
 func (MacroF1) Measure(p *fedkit.Predictions) float64 {

@@ -36,18 +36,10 @@ func (r Precision) Weight(p *fedkit.Predictions) float64 {
 
 // MacroPrecision is the mean of Precision over classes, with equal weights. Only classes among the labels or the predictions count; one
 // that is never predicted has 0. This is scikit-learn's precision_score(average="macro", zero_division=0).
-type MacroPrecision struct{}
+type MacroPrecision struct{ ofLabels }
 
 // String implements fedkit.Metric.
 func (MacroPrecision) String() string { return "macro precision" }
-
-// Check implements fedkit.Checker.
-func (MacroPrecision) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
-
-// Weight implements fedkit.WeightedMetric: the number of labels.
-func (MacroPrecision) Weight(p *fedkit.Predictions) float64 {
-	return float64(len(labeled(p).Labels))
-}
 
 // Measure implements fedkit.Metric. It is NaN without labels.
 func (MacroPrecision) Measure(p *fedkit.Predictions) float64 {
@@ -85,9 +77,7 @@ func Confusion(p *fedkit.Predictions) (counts [][]int) {
 		counts = append(counts, make([]int, k))
 	}
 	for i, c := range p.Classes() {
-		if len(p.Outputs[i]) > 0 {
-			counts[p.Labels[i]][c]++
-		}
+		counts[p.Labels[i]][c]++
 	}
 	return counts
 }
