@@ -134,8 +134,9 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Most: j.MaxClients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.perExample(), Objective: j.objective(fed),
-		Order: func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
-		Key:   func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
+		Order:   func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
+		Key:     func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
+		Augment: engine.Augment(l.Augment), AugmentKey: func(client int) [3]uint64 { return draw(client).Augment(client) },
 	}
 	return work, err
 }

@@ -199,6 +199,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Local.Optimizer":      {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
 	"Local.Prox":           {nil, proximal},
 	"Local.LabelSmoothing": {func(x *tried) { x.label = true }, func(x *tried) { x.Local.LabelSmoothing = 0.1 }},
+	"Local.Augment":        {func(x *tried) { x.label = true }, func(x *tried) { x.Local.Augment.Flip = true }},
 	"Local.ClipExamples":   {nil, func(x *tried) { x.Local.ClipExamples = 0.1 }},
 	"Local.Noise":          {func(x *tried) { x.Local.ClipExamples = 0.1 }, func(x *tried) { x.Local.Noise = 1 }},
 	"Local.KeepMemory":     {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},

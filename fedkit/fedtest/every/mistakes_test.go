@@ -99,7 +99,7 @@ var types = []any{
 	(*datasets.Dataset)(nil), (*datasets.Loader)(nil), (*datasets.Part)(nil), (*datasets.Rows)(nil),
 	(*datasets.Split)(nil), (*datasets.Table)(nil), (*datasets.Tokens)(nil), (*datasets.Words)(nil), (*huggingface.Dataset)(nil),
 	(*parquet.Table)(nil), (*partition.Client)(nil), (*partition.Given)(nil), (*partition.Manifest)(nil),
-	(*partition.Partitioned)(nil), (*fedkit.AggregatorFunc)(nil), (*fedkit.Async)(nil), (*fedkit.Batch)(nil),
+	(*partition.Partitioned)(nil), (*fedkit.AggregatorFunc)(nil), (*fedkit.Async)(nil), (*fedkit.Augment)(nil), (*fedkit.Batch)(nil),
 	(*fedkit.ClientResult)(nil), (*fedkit.Federation)(nil), (*fedkit.Float)(nil), (*fedkit.History)(nil), (*fedkit.InFlight)(nil),
 	(*fedkit.Job)(nil), (*fedkit.Keep)(nil), (*fedkit.Layer)(nil), (*fedkit.Local)(nil), (*fedkit.Matrix)(nil), (*fedkit.Model)(nil),
 	(*fedkit.NotFinite)(nil), (*fedkit.Options)(nil), (*fedkit.Pace)(nil), (*fedkit.Param)(nil), (*fedkit.Predictions)(nil),

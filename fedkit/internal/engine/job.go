@@ -36,6 +36,8 @@ type Job struct {
 	Clip      float64         // largest norm of an example's gradient; 0: gradients of the mean loss
 	Noise     float64         // standard deviation of the noise in the sum of the clipped gradients
 
+	Augment Augment // of the images
+
 	Start                            *tensors.Tensor
 	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start
 
@@ -54,8 +56,8 @@ type Job struct {
 
 	// Order returns the generator that shuffles a client's examples in an epoch.
 	Order func(client, epoch int) *rand.Rand
-	// Key returns the random bits of a client, for a task that needs them.
-	Key func(client int) [3]uint64
+	// Key returns the random bits of a client, for a task that needs them, and AugmentKey those for Augment.
+	Key, AugmentKey func(client int) [3]uint64
 }
 
 // Optimizer turns gradients into a step.
@@ -117,12 +119,13 @@ func (j *Job) terms(task *Task, steps []int) []term {
 		{name: "shift", rows: j.Shift},
 		{name: "mask", rows: j.Mask},
 		{name: "key", byLane: lanes(func(i int) []uint64 { key := j.Key(j.Clients[i]); return key[:] })},
+		{name: "augment", byLane: lanes(func(i int) []uint64 { key := j.AugmentKey(j.Clients[i]); return key[:] })},
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Extra)) {
 		all = append(all, term{name: extraInput(name), rows: j.Extra[name]})
 	}
 	return slices.DeleteFunc(all, func(t term) bool {
-		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0}
+		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0, "augment": j.Augment == Augment{}}
 		return t.byLane == nil && t.rows == nil || unused[t.name]
 	})
 }

@@ -83,7 +83,7 @@ func (p *plan) clients(job *Job, g int) (clients []int) {
 
 func (e *Engine) plan(job *Job) plan {
 	most, _ := e.sizes()
-	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil, keeps: job.Memory != nil}
+	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil, keeps: job.Memory != nil, augment: job.Augment}
 	for _, t := range job.terms(&e.task, nil) {
 		k.table += t.name + "\n"
 	}
@@ -176,6 +176,9 @@ func (e *Engine) Lanes(job *Job) int {
 func (e *Engine) perLane(job *Job) int {
 	batch := e.batch(job)
 	bytes := e.lane(6, batch)
+	if job.Augment != (Augment{}) { // moved images, and where each pixel is from
+		bytes += 4 * 8 * batch * e.data.Features()
+	}
 	if job.Clip > 0 { // every example has a model and a gradient
 		bytes += 4 * 2 * batch * e.task.Dim()
 	}

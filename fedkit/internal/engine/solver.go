@@ -178,6 +178,7 @@ type solver struct {
 	keeps               bool   // the optimizer's slots are an input and an output: see Job.Memory
 	apart               bool   // models are separate inputs and outputs: see Job.Starts
 	table               string // names of the job's terms, one per line
+	augment             Augment
 	perExample          string // names of its inputs per example, quoted, one per line
 }
 
@@ -326,6 +327,9 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 		rows = graph.Gather(in["positions"], at)
 	}
 	x, labels := examples(e.data, datasets.TrainPart, in, rows)
+	if k.augment != (Augment{}) {
+		x = k.augment.of(x, k.key(s, "augment"))
+	}
 
 	b := Batch{Params: w, X: x, Y: labels, Used: used, PerExample: more}
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]
@@ -364,7 +368,7 @@ func (k solver) losses(e *Engine, s *xla.Loop, b Batch, each func(*graph.Node) *
 	if e.task.Train != nil {
 		var key *graph.Node
 		if e.task.Random {
-			key = each(k.key(s))
+			key = each(k.key(s, "key"))
 			if key.Shape().Dim(0) > k.lanes { // each example trains alone, with bits of its own
 				at := graph.Reshape(graph.Iota(key.Graph(), shapes.Make(dtypes.Uint64, k.lanes, k.batch), 1), -1, 1)
 				key = graph.Add(key, graph.Concatenate([]*graph.Node{graph.ZerosLike(at), at, graph.ZerosLike(at)}, 1))
@@ -396,9 +400,9 @@ func (k solver) losses(e *Engine, s *xla.Loop, b Batch, each func(*graph.Node) *
 // same is the identity.
 func same(n *graph.Node) *graph.Node { return n }
 
-// key returns random bits of the lanes and the step, [C, 3].
-func (k solver) key(s *xla.Loop) *graph.Node {
-	key := s.One("key") // the first word selects the random stream: one per step
+// key returns random bits of the lanes and the step, [C, 3], from a term.
+func (k solver) key(s *xla.Loop, term string) *graph.Node {
+	key := s.One(term) // the first word selects the random stream: one per step
 	step := graph.Reshape(graph.ConvertDType(s.One("step"), dtypes.Uint64), 1, 1)
 	step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
 	return graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3))
@@ -466,7 +470,7 @@ func (k solver) clipped(e *Engine, s *xla.Loop, in nodes, b Batch) (loss *graph.
 
 // noise draws normal noise for every parameter of every lane.
 func (k solver) noise(task *Task, s *xla.Loop) []*graph.Node {
-	keys, shape := k.key(s), shapes.Make(dtypes.Float32, 1, task.Dim())
+	keys, shape := k.key(s, "key"), shapes.Make(dtypes.Float32, 1, task.Dim())
 	var all []*graph.Node
 	for lane := range k.lanes {
 		state, u := graph.RandomUniform(graph.Reshape(graph.Slice(keys, graph.AxisElem(lane)), 3), shape)
