@@ -207,6 +207,13 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Job.Clients": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
 	"Job.MaxClients": {func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[:5] }) }, // rounding
 		func(x *tried) { x.with(func(j *fedkit.Job) { j.MaxClients = 12 }) }},
+	"Job.Rows": {nil, func(x *tried) {
+		x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) {
+			for _, c := range j.Clients {
+				j.Rows = append(j.Rows, r.Fed.Clients[c].Train[:5])
+			}
+		})
+	}},
 	"Job.Local":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Local.LR = 0.02 }) }},
 	"Job.Start":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Start = j.Start.Scale(2) }) }},
 	"Job.Epochs":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Epochs = each(j, 1) }) }},

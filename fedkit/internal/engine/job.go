@@ -22,6 +22,7 @@ const FullBatch = -1
 type Job struct {
 	Clients   []int
 	Names     []int     // the clients' numbers in errors
+	Rows      [][]int   // by client of the job, those of its rows that it uses; nil: all
 	Most      int       // clients of the largest job that the program is to serve; 0: of this one
 	Batch     int       // examples per step, or FullBatch
 	Epochs    int       // passes over the client's examples

@@ -133,9 +133,9 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 	}
 	for lane, i := range clients {
 		c := job.Clients[i]
-		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
+		draw := &Batches{Rows: e.rowsOf(job, i), Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
 		if len(job.PerExample) > 0 {
-			draw.Rows = Sequence(len(e.rows[c]))
+			draw.Rows = positions(e.rows[c], draw.Rows)
 		}
 		for s := range p.steps[i] {
 			at := (s*k.lanes + lane) * k.batch
@@ -143,6 +143,18 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 		}
 	}
 	return batches
+}
+
+// positions returns where some of a client's rows are among all.
+func positions(all, some []int) (at []int) {
+	place := make(map[int]int, len(all))
+	for i, row := range all {
+		place[row] = i
+	}
+	for _, row := range some {
+		at = append(at, place[row])
+	}
+	return at
 }
 
 // perExample returns the job's inputs per example, [C, n, g] for the n examples of the largest client, and the rows of the data by
