@@ -117,11 +117,6 @@ func checkRun(fed *Federation, all []Strategy, o Options) (*stopping.Rule, error
 	if err := check("Options", o, fed, 0); err != nil {
 		return nil, err
 	}
-	if o.FineTune != nil {
-		if err := o.FineTune.refusedIn(fineTuning, "Options.FineTune"); err != nil {
-			return nil, err
-		}
-	}
 	if err := measure.Check(o.Metrics); err != nil {
 		return nil, err
 	}

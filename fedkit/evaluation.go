@@ -18,9 +18,6 @@ import (
 	"fedkit.example/fedkit/internal/serving"
 )
 
-// personalModels is how many bytes of models an evaluation makes at a time, where it makes one for each client.
-const personalModels = 256 << 20
-
 // evaluation scores what a strategy serves at the end of a round.
 type evaluation struct{ *Round }
 
@@ -96,7 +93,7 @@ func (r evaluation) ownScores(sv *Serving, part datasets.Part) (scores []Score) 
 			return r.scores(sv.Models, part, engine.Evaluation{Rows: rows, Weights: serving.Weights(sv, r.evalRows(part))})
 		})
 	}
-	chunk := max(1, personalModels/(4*r.Fed.Task.Dim()))
+	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
 	for clients := range slices.Chunk(r.AllClients(), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
 		scores = append(scores, r.scoresOf(part, clients, personal, sequence(len(clients)))...)

@@ -38,7 +38,7 @@ func (r evaluation) fineTuned() []Score {
 	r.quiet = true
 	scores, rows := make([]Score, r.Clients()), r.evalRows(datasets.TestPart)
 	drawn := slices.DeleteFunc(r.AllClients(), func(c int) bool { return len(rows[c]) == 0 })
-	for clients := range slices.Chunk(drawn, max(1, personalModels/(4*r.Fed.Task.Dim()))) {
+	for clients := range slices.Chunk(drawn, max(1, (256<<20)/(4*r.Fed.Task.Dim()))) { // at most 256 MiB of models at a time
 		u := r.Train(Job{Clients: clients, Start: r.servedTo(clients), Local: *r.opts.FineTune, StayLocal: true})
 		if r.err != nil {
 			return nil

@@ -40,8 +40,8 @@ type Job struct {
 	MaxClients int
 
 	// Rows are the training rows that the job uses, by client of the job: some of Clients[c].Train, each once, as for a curriculum, a window
-	// of a stream or unlearning. An epoch is a pass over them, and their number is the client's in ClientResult.Examples. The lists of
-	// PerExample and Weights stay those of all its rows. Default: all.
+	// of a stream or unlearning. An epoch is a pass over them, their number is the client's in ClientResult.Examples, and PerExample and
+	// Weights are of them, in this order. Default: all.
 	Rows [][]int
 
 	Epochs []int     // E_i by client of the job, instead of Local.Epochs
@@ -141,7 +141,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.perExample(), Objective: j.objective(fed),
 		Order:   func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
 		Key:     func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
-		Augment: engine.Augment(l.Augment), AugmentKey: func(client int) [3]uint64 { return draw(client).Augment(client) },
+		Augment: engine.Augment(l.Augment),
 	}
 	return work, err
 }
@@ -385,18 +385,18 @@ func (j *Job) checkExamples(f *Federation) error {
 		return Invalid("len(Job.Rows)", len(j.Rows), fmt.Sprintf("%d, one list per client", len(j.Clients)))
 	}
 	for i, c := range j.Clients {
-		left := map[int]bool{}
+		name, own := fmt.Sprintf("Job.Rows[%d]", i), map[int]bool{}
 		for _, row := range f.Clients[c].Train {
-			left[row] = true
-		}
-		for _, row := range j.Rows[i] {
-			if !left[row] {
-				return Invalid(fmt.Sprintf("Job.Rows[%d]", i), row, fmt.Sprintf("one of the %d training rows of client %d, at most once", len(f.Clients[c].Train), c))
-			}
-			left[row] = false
+			own[row] = true
 		}
 		if len(j.Rows[i]) == 0 {
-			return Invalid(fmt.Sprintf("Job.Rows[%d]", i), "[]", "at least one row: leave a client without any out of Job.Clients")
+			return Invalid(name, "[]", "at least one row: leave a client without any out of Job.Clients")
+		}
+		for _, row := range j.Rows[i] {
+			if !own[row] {
+				return Invalid(name, row, fmt.Sprintf("one of the %d training rows of client %d, at most once", len(f.Clients[c].Train), c))
+			}
+			own[row] = false
 		}
 	}
 	return nil
@@ -437,17 +437,17 @@ func (j *Job) checkWeights(f *Federation) error {
 // checkLists refuses lists without g values for every training example of each client; g = 0 stands for any number that is the same
 // for all. checkClients has its own error.
 func (j *Job) checkLists(f *Federation, name string, lists [][]float32, g int) error {
-	if j.checkClients(f) != nil {
+	if j.checkClients(f) != nil || j.checkExamples(f) != nil {
 		return nil
 	}
 	if len(lists) != len(j.Clients) {
 		return Invalid("len(Job."+name+")", len(lists), fmt.Sprintf("%d, one per client", len(j.Clients)))
 	}
 	if g == 0 {
-		g = max(1, len(lists[0])/len(f.Clients[j.Clients[0]].Train))
+		g = max(1, len(lists[0])/len(j.rowsOf(f, j.Clients[0])))
 	}
 	for i, c := range j.Clients {
-		if n := len(f.Clients[c].Train); len(lists[i]) != n*g {
+		if n := len(j.rowsOf(f, c)); len(lists[i]) != n*g {
 			return Invalid(fmt.Sprintf("len(Job.%s[%d])", name, i), len(lists[i]), fmt.Sprintf("%d, %d for each training example of client %d", n*g, g, c))
 		}
 	}

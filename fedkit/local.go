@@ -124,7 +124,6 @@ type jobKind int
 const (
 	asynchronous jobKind = iota // of Round.TrainAsync
 	atServer                    // of Round.TrainServer
-	fineTuning                  // of Options.FineTune
 )
 
 // localOptions has a row for each option whose value, or use, needs a check. What it does is for the engine: see Job.forEngine.
@@ -175,7 +174,6 @@ var localOptions = []localOption{
 	}, refused: map[jobKind]string{
 		asynchronous: "false: work is computed as late as possible, not in the order in which a client does it",
 		atServer:     "false at the server, which starts each job from an empty memory",
-		fineTuning:   "false: it starts from an empty memory",
 	}},
 	{name: "Steps", check: func(l Local, fed *Federation, n int) error {
 		if l.Steps > 0 && l.Epochs > 0 {

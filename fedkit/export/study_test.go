@@ -30,7 +30,7 @@ func TestTensorBoardOfAStudy(t *testing.T) {
 		st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{LR: lr}}, fedkit.Options{Rounds: 3}, "η", lr)
 	}
 	runs := expect.Value(st.Run(context.Background()))(t)
-	folders, _ := filepath.Glob(filepath.Join(dir, "events", "FedAvg-seed0-*"))
+	folders, _ := filepath.Glob(filepath.Join(dir, "events", "FedAvg, seed 0, *"))
 	expect.Must(t, len(folders) == 2, "folders %v", folders)
 	var accuracies, want []float32
 	for _, folder := range folders {

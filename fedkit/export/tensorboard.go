@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"fedkit.example/fedkit/history"
 )
@@ -21,17 +20,8 @@ import (
 // Events is a fedkit.Watcher that writes event files: see TensorBoard.
 type Events struct {
 	dir  string
-	now  func() time.Time
 	mu   sync.Mutex
 	runs map[*history.History]*eventFile
-}
-
-// eventFile is a run's.
-type eventFile struct {
-	path   string
-	size   int64 // of what was written whole
-	rounds int   // that were
-	failed bool  // and it was said
 }
 
 // TensorBoard returns a watcher that writes every number of a round that is not one client's to event files, as they come, under the names
@@ -45,59 +35,59 @@ type eventFile struct {
 // A file that cannot be written, as on a full disk, is said once on standard error, and never stops a run. It ends after the last whole
 // round, and goes on once there is room.
 func TensorBoard(dir string) *Events {
-	return &Events{dir: dir, now: time.Now, runs: map[*history.History]*eventFile{}}
+	return &Events{dir: dir, runs: map[*history.History]*eventFile{}}
 }
 
 // Start is called before the first round, and again when a run resumes: see fedkit.Watcher.
-func (e *Events) Start(h *history.History, _ int) { e.follow(h, true, false) }
+func (e *Events) Start(h *history.History, _ int) {
+	e.do(h, func() {
+		b, _ := json.Marshal(history.HeadingOf(h))
+		name := strings.NewReplacer("/", "_", `\`, "_", ":", "_").Replace(strings.TrimLeft(h.Name, "."))
+		folder := fmt.Sprintf("%s, seed %d, %.4x", name, h.Seed, sha256.Sum256(b))
+		e.runs[h] = &eventFile{path: filepath.Join(e.dir, folder, fmt.Sprintf("events.out.tfevents.%d.fedkit", time.Now().UnixNano()))}
+	})
+}
 
 // Round implements fedkit.Watcher.
-func (e *Events) Round(h *history.History, _ int) { e.follow(h, false, false) }
+func (e *Events) Round(h *history.History, _ int) { e.do(h, func() {}) }
 
 // Done implements fedkit.Watcher. A run that another process computed has no events here.
-func (e *Events) Done(h *history.History, _ error) { e.follow(h, false, true) }
+func (e *Events) Done(h *history.History, _ error) {
+	e.do(h, func() {})
+	e.do(h, func() { delete(e.runs, h) })
+}
 
-// follow writes the rounds that are not written yet.
-func (e *Events) follow(h *history.History, begins, over bool) {
+// do does something with a run, and writes its rounds that are not written yet.
+func (e *Events) do(h *history.History, what func()) {
 	if e == nil || h == nil || e.runs == nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	what()
 	f := e.runs[h]
-	if f == nil || begins {
-		if over {
-			return
-		}
-		f = &eventFile{path: filepath.Join(e.dir, folder(h), fmt.Sprintf("events.out.tfevents.%d.fedkit", e.now().UnixNano()))}
-		e.runs[h] = f
+	if f == nil {
+		return
 	}
-	if over {
-		delete(e.runs, h)
-	}
-	if err := f.write(h, e.now()); err != nil && !f.failed {
+	if err := f.write(h, time.Now()); err != nil && !f.failed {
 		f.failed = true
 		fmt.Fprintf(os.Stderr, "export: events of %s end with round %d: %v\n", h.Name, f.rounds, err)
 	}
 }
 
-// folder names a run's.
-func folder(h *history.History) string {
-	b, _ := json.Marshal(history.HeadingOf(h))
-	name := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '.' {
-			return r
-		}
-		return '_'
-	}, h.Name)
-	return fmt.Sprintf("%s-seed%d-%.4x", strings.TrimLeft(name, "."), h.Seed, sha256.Sum256(b))
+// eventFile is a run's.
+type eventFile struct {
+	path   string
+	size   int64 // of what was written whole
+	rounds int   // that were
+	failed bool  // and it was said
 }
 
 // write appends the rounds that are missing, whole or not at all.
 func (f *eventFile) write(h *history.History, now time.Time) (err error) {
 	var b []byte
 	if f.size == 0 {
-		old, _ := filepath.Glob(filepath.Join(filepath.Dir(f.path), "events.out.tfevents.*.fedkit"))
+		old, _ := filepath.Glob(filepath.Join(filepath.Dir(f.path), "*.tfevents.*"))
 		for _, path := range old {
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -106,11 +96,8 @@ func (f *eventFile) write(h *history.History, now time.Time) (err error) {
 		}
 		b = record(b, event(now, 0, field(nil, 3, "brain.Event:2")))
 	}
-	for i := range h.Rounds[min(f.rounds, len(h.Rounds)):] {
-		b = record(b, event(now, h.Rounds[f.rounds+i].Round, field(nil, 5, string(scalars(&h.Rounds[f.rounds+i])))))
-	}
-	if b == nil {
-		return nil
+	for i := f.rounds; i < len(h.Rounds); i++ {
+		b = record(b, event(now, h.Rounds[i].Round, field(nil, 5, string(scalars(&h.Rounds[i])))))
 	}
 	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
@@ -137,19 +124,19 @@ func scalars(r *history.Record) (b []byte) {
 	return b
 }
 
-// scalar appends a Value to a Summary: tag = 1, simple_value = 2.
+// scalar appends a Value to a Summary, as a protocol buffer: tag = 1, simple_value = 2.
 func scalar(b []byte, name string, v float64) []byte {
 	value := append(field(nil, 1, strings.Replace(name, "_", "/", 1)), 2<<3|5)
 	return field(b, 1, string(binary.LittleEndian.AppendUint32(value, math.Float32bits(float32(v)))))
 }
 
-// event is TensorFlow's Event of a round with a further field, as a protocol buffer: wall_time = 1, step = 2.
+// event is TensorFlow's Event with a further field: wall_time = 1, step = 2.
 func event(now time.Time, round int, what []byte) []byte {
 	b := binary.LittleEndian.AppendUint64([]byte{1<<3 | 1}, math.Float64bits(float64(now.UnixMicro())/1e6))
 	return append(binary.AppendUvarint(append(b, 2<<3), uint64(round)), what...)
 }
 
-// field appends a field of bytes to a protocol buffer.
+// field appends a field of bytes.
 func field(b []byte, number byte, value string) []byte {
 	return append(binary.AppendUvarint(append(b, number<<3|2), uint64(len(value))), value...)
 }

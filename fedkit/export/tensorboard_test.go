@@ -86,7 +86,7 @@ func TestTensorBoardThatCannotWrite(t *testing.T) {
 	h.Rounds = append(h.Rounds, history.Record{Round: 2, Seconds: 1})
 	e.Round(h, 2)
 	folders, _ := filepath.Glob(filepath.Join(dir, "events", "*"))
-	expect.Must(t, len(folders) == 1 && strings.HasPrefix(filepath.Base(folders[0]), "_α_β-seed0-"), "folders %v", folders)
+	expect.Must(t, len(folders) == 1 && strings.HasPrefix(filepath.Base(folders[0]), "_α β, seed 0, "), "folders %v", folders)
 	all := ReadEvents(t, folders[0])
 	expect.That(t, slices.Contains(all, Value{1, "global/accuracy", 0.5}) && slices.Contains(all, Value{2, "seconds", 1}), "%v", all)
 	e.Start(h, 3)

@@ -1,10 +1,6 @@
 package history
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit/internal/text"
-)
+import "cmp"
 
 // FineTuned has the scores of clients that each trained the model it was served on its own training examples: see
 // fedkit.Options.FineTune. Those before are the record's Scores and Unseen. A client that was not drawn for the evaluation, or whose
@@ -29,17 +25,3 @@ func (r *Record) MeanFineTuned() *Score { return cmp.Or(r.FineTuned, &FineTuned{
 
 // MeanUnseenFineTuned is MeanFineTuned over the hold-out clients.
 func (r *Record) MeanUnseenFineTuned() *Score { return cmp.Or(r.FineTuned, &FineTuned{}).MeanUnseen }
-
-// fineTuned says how much the last round's fine-tuning gained; "" without it.
-func (h *History) fineTuned() (says string) {
-	last, main := h.Last(), h.Main()
-	if last == nil || last.FineTuned == nil {
-		return ""
-	}
-	share := func(s *Score) string { return text.Minus(main.Write(main.Of(s))) }
-	says = "fine-tuned by each client: own " + string(main) + " " + share(last.Mean()) + " → " + share(last.MeanFineTuned())
-	if last.FineTuned.MeanUnseen != nil {
-		says += ", of unseen clients " + share(last.MeanUnseen()) + " → " + share(last.MeanUnseenFineTuned())
-	}
-	return says + "\n"
-}

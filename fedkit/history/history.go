@@ -124,7 +124,6 @@ func (h *History) String() string {
 		fmt.Fprintln(w)
 	}
 	_ = w.Flush() // into memory
-	b.WriteString(h.fineTuned())
 	if h.Early != "" {
 		b.WriteString("ended early: " + h.Early + "\n")
 	}

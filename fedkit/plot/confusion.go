@@ -30,17 +30,17 @@ func Confusion(p *fedkit.Predictions) *chart.Figure {
 		if counts == nil {
 			return errors.New("the predictions have no outputs with labels")
 		}
-		errs, row, shown := make([]int, len(counts)), make([]int, len(counts)), []int(nil)
+		wrong, row, shown := make([]int, len(counts)), make([]int, len(counts)), []int(nil)
 		for i := range counts {
 			shown = append(shown, i)
 			for j, n := range counts[i] {
-				if row[i] += n; i != j {
-					errs[i], errs[j] = errs[i]+n, errs[j]+n
-				}
+				row[i] += n
+				wrong[i], wrong[j] = wrong[i]+n, wrong[j]+n
 			}
+			wrong[i] -= 2 * counts[i][i]
 		}
 		if len(shown) > maxConfused {
-			slices.SortStableFunc(shown, func(i, j int) int { return cmp.Compare(errs[j], errs[i]) })
+			slices.SortStableFunc(shown, func(i, j int) int { return cmp.Compare(wrong[j], wrong[i]) })
 			shown = shown[:maxConfused]
 			slices.Sort(shown)
 			note(f, "%d of %d classes: those with the most errors", len(shown), len(counts))

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math"
-	"slices"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
@@ -26,7 +25,7 @@ func (a Augment) of(x, key *graph.Node) *graph.Node {
 		word := func(i int) *graph.Node {
 			return graph.BroadcastToDims(graph.Slice(words, graph.AxisRange(), graph.AxisElem(i)), dims[0], n)
 		}
-		return xla.Threefry(word(0), word(1), graph.Iota(g, shapes.Make(dtypes.Uint32, dims[0], n), 1), graph.AddScalar(word(2), uint32(use)))
+		return xla.Threefry(word(0), word(1), graph.Iota(g, shapes.Make(dtypes.Uint32, dims[0], n), 1), graph.AddScalar(word(2), uint32(1<<31+use))) // not what models draw
 	}
 	upTo := func(bits *graph.Node, n int) *graph.Node { // [C, B, 1, 1] in [0, n)
 		own := graph.Mod(bits, graph.Scalar(g, dtypes.Uint32, uint32(n)))
@@ -43,11 +42,9 @@ func (a Augment) of(x, key *graph.Node) *graph.Node {
 		}
 		at[2] = graph.Add(at[2], graph.AddScalar(upTo(down, 2*a.Crop+1), -a.Crop))
 		at[3] = graph.Add(at[3], graph.AddScalar(upTo(across, 2*a.Crop+1), -a.Crop))
-		inside := graph.LogicalAnd(within(at[2], dims[2]), within(at[3], dims[3]))
-		for i, n := range dims[2:4] {
-			at[2+i] = graph.ClipScalar(at[2+i], 0, float64(n-1))
-		}
-		moved := graph.Gather(x, graph.Stack(at, -1))
+		y, z := graph.ClipScalar(at[2], 0, float64(dims[2]-1)), graph.ClipScalar(at[3], 0, float64(dims[3]-1))
+		inside := graph.LogicalAnd(graph.Equal(y, at[2]), graph.Equal(z, at[3]))
+		moved := graph.Gather(x, graph.Stack([]*graph.Node{at[0], at[1], y, z}, -1))
 		x = graph.Where(graph.BroadcastToDims(graph.InsertAxes(inside, -1), dims...), moved, graph.ZerosLike(moved))
 	}
 	if a.Noise > 0 {
@@ -57,12 +54,7 @@ func (a Augment) of(x, key *graph.Node) *graph.Node {
 			return graph.MulScalar(graph.AddScalar(bits, 0.5), 0x1p-24)
 		}
 		normal := graph.Mul(graph.Sqrt(graph.MulScalar(graph.Log(unit(u)), -2)), graph.Cos(graph.MulScalar(unit(v), 2*math.Pi)))
-		x = graph.Add(x, graph.MulScalar(graph.Reshape(normal, slices.Clone(dims)...), a.Noise))
+		x = graph.Add(x, graph.MulScalar(graph.Reshape(normal, dims...), a.Noise))
 	}
 	return x
-}
-
-// within reports where 0 ≤ i < n.
-func within(i *graph.Node, n int) *graph.Node {
-	return graph.LogicalAnd(graph.GreaterOrEqual(i, graph.ZerosLike(i)), graph.LessThan(i, graph.Scalar(i.Graph(), i.DType(), n)))
 }

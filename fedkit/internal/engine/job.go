@@ -57,8 +57,8 @@ type Job struct {
 
 	// Order returns the generator that shuffles a client's examples in an epoch.
 	Order func(client, epoch int) *rand.Rand
-	// Key returns the random bits of a client, for a task that needs them, and AugmentKey those for Augment.
-	Key, AugmentKey func(client int) [3]uint64
+	// Key returns the random bits of a client, for a task that needs them.
+	Key func(client int) [3]uint64
 }
 
 // Optimizer turns gradients into a step.
@@ -120,13 +120,12 @@ func (j *Job) terms(task *Task, steps []int) []term {
 		{name: "shift", rows: j.Shift},
 		{name: "mask", rows: j.Mask},
 		{name: "key", byLane: lanes(func(i int) []uint64 { key := j.Key(j.Clients[i]); return key[:] })},
-		{name: "augment", byLane: lanes(func(i int) []uint64 { key := j.AugmentKey(j.Clients[i]); return key[:] })},
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Extra)) {
 		all = append(all, term{name: extraInput(name), rows: j.Extra[name]})
 	}
 	return slices.DeleteFunc(all, func(t term) bool {
-		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0, "augment": j.Augment == Augment{}}
+		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0 && j.Augment == Augment{}}
 		return t.byLane == nil && t.rows == nil || unused[t.name]
 	})
 }

@@ -135,7 +135,7 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 		c := job.Clients[i]
 		draw := &Batches{Rows: e.rowsOf(job, i), Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
 		if len(job.PerExample) > 0 {
-			draw.Rows = positions(e.rows[c], draw.Rows)
+			draw.Rows = Sequence(len(draw.Rows))
 		}
 		for s := range p.steps[i] {
 			at := (s*k.lanes + lane) * k.batch
@@ -145,24 +145,12 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 	return batches
 }
 
-// positions returns where some of a client's rows are among all.
-func positions(all, some []int) (at []int) {
-	place := make(map[int]int, len(all))
-	for i, row := range all {
-		place[row] = i
-	}
-	for _, row := range some {
-		at = append(at, place[row])
-	}
-	return at
-}
-
 // perExample returns the job's inputs per example, [C, n, g] for the n examples of the largest client, and the rows of the data by
 // position, [C, n].
 func (e *Engine) perExample(job *Job, k solver, clients []int) (in []input) {
 	n, _ := e.sizes()
 	for _, name := range k.perExamples() {
-		g := len(job.PerExample[name][0]) / len(e.rows[job.Clients[0]])
+		g := len(job.PerExample[name][0]) / len(e.rowsOf(job, 0))
 		numbers := make([]float32, k.lanes*n*g)
 		for lane, i := range clients {
 			copy(numbers[lane*n*g:], job.PerExample[name][i])
@@ -174,7 +162,7 @@ func (e *Engine) perExample(job *Job, k solver, clients []int) (in []input) {
 	}
 	rows := make([]int32, k.lanes*n)
 	for lane, i := range clients {
-		for at, row := range e.rows[job.Clients[i]] {
+		for at, row := range e.rowsOf(job, i) {
 			rows[lane*n+at] = int32(row)
 		}
 	}
@@ -340,7 +328,7 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 	}
 	x, labels := examples(e.data, datasets.TrainPart, in, rows)
 	if k.augment != (Augment{}) {
-		x = k.augment.of(x, k.key(s, "augment"))
+		x = k.augment.of(x, k.key(s))
 	}
 
 	b := Batch{Params: w, X: x, Y: labels, Used: used, PerExample: more}
@@ -380,7 +368,7 @@ func (k solver) losses(e *Engine, s *xla.Loop, b Batch, each func(*graph.Node) *
 	if e.task.Train != nil {
 		var key *graph.Node
 		if e.task.Random {
-			key = each(k.key(s, "key"))
+			key = each(k.key(s))
 			if key.Shape().Dim(0) > k.lanes { // each example trains alone, with bits of its own
 				at := graph.Reshape(graph.Iota(key.Graph(), shapes.Make(dtypes.Uint64, k.lanes, k.batch), 1), -1, 1)
 				key = graph.Add(key, graph.Concatenate([]*graph.Node{graph.ZerosLike(at), at, graph.ZerosLike(at)}, 1))
@@ -412,9 +400,9 @@ func (k solver) losses(e *Engine, s *xla.Loop, b Batch, each func(*graph.Node) *
 // same is the identity.
 func same(n *graph.Node) *graph.Node { return n }
 
-// key returns random bits of the lanes and the step, [C, 3], from a term.
-func (k solver) key(s *xla.Loop, term string) *graph.Node {
-	key := s.One(term) // the first word selects the random stream: one per step
+// key returns random bits of the lanes and the step, [C, 3].
+func (k solver) key(s *xla.Loop) *graph.Node {
+	key := s.One("key") // the first word selects the random stream: one per step
 	step := graph.Reshape(graph.ConvertDType(s.One("step"), dtypes.Uint64), 1, 1)
 	step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
 	return graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3))
@@ -482,7 +470,7 @@ func (k solver) clipped(e *Engine, s *xla.Loop, in nodes, b Batch) (loss *graph.
 
 // noise draws normal noise for every parameter of every lane.
 func (k solver) noise(task *Task, s *xla.Loop) []*graph.Node {
-	keys, shape := k.key(s, "key"), shapes.Make(dtypes.Float32, 1, task.Dim())
+	keys, shape := k.key(s), shapes.Make(dtypes.Float32, 1, task.Dim())
 	var all []*graph.Node
 	for lane := range k.lanes {
 		state, u := graph.RandomUniform(graph.Reshape(graph.Slice(keys, graph.AxisElem(lane)), 3), shape)

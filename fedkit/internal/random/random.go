@@ -32,19 +32,11 @@ func (d Draws) Order(client, epoch int) *rand.Rand {
 }
 
 // Key returns a client's random bits for models with randomness, such as dropout, or for noise, which is never drawn twice.
-func (d Draws) Key(client int, noise bool) [3]uint64 {
+func (d Draws) Key(client int, noise bool) (key [3]uint64) {
+	rng := Of(d.Seed, "model's randomness", d.Round, client, d.Batches)
 	if noise {
-		return words(Of(d.Seed, "noise", d.Round, client, d.Call))
+		rng = Of(d.Seed, "noise", d.Round, client, d.Call)
 	}
-	return words(Of(d.Seed, "model's randomness", d.Round, client, d.Batches))
-}
-
-// Augment returns a client's random bits for the augmentation of its batches.
-func (d Draws) Augment(client int) [3]uint64 {
-	return words(Of(d.Seed, "augmentation", d.Round, client, d.Batches))
-}
-
-func words(rng *rand.Rand) (key [3]uint64) {
 	for i := range key {
 		key[i] = rng.Uint64()
 	}

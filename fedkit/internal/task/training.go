@@ -128,16 +128,9 @@ func Running(t *Task) string {
 }
 
 // RunningMask returns 1 for running values and 0 for what is trained, [d]; nil if there are none.
-func RunningMask(t *Task) (mask []float32) {
+func RunningMask(t *Task) []float32 {
 	if Running(t) == "" {
 		return nil
 	}
-	for _, p := range t.Params {
-		v := float32(0)
-		if p.Running {
-			v = 1
-		}
-		mask = append(mask, slices.Repeat([]float32{v}, p.Size())...)
-	}
-	return mask
+	return t.maskOf(func(p Param) bool { return p.Running })
 }
