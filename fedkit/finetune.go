@@ -27,9 +27,9 @@ func (u *underway) fineTune(r *Round) error {
 	})
 	r.record.EvalTime += time.Since(begin).Seconds()
 	if r.err != nil {
-		r.err = fmt.Errorf("fine-tune: %w", r.err)
+		return fmt.Errorf("round %d: fine-tune: %w", r.T, r.err)
 	}
-	return r.failure()
+	return nil
 }
 
 // fineTuned returns each client's score on its own test examples after it has trained the model it is served. Those that the evaluation

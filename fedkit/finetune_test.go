@@ -62,9 +62,11 @@ func TestFineTune(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
 	run(&strategy.FedAvg{Fraction: avg.Fraction, Local: avg.Local}, fedkit.Options{Rounds: 2, FineTune: &by, Checkpoint: path})
 	resumed := run(&strategy.FedAvg{Fraction: avg.Fraction, Local: avg.Local}, fedkit.Options{Rounds: 4, FineTune: &by, Checkpoint: path, History: path + ".history"})
+	again := run(&strategy.FedAvg{Fraction: avg.Fraction, Local: avg.Local}, fedkit.Options{Rounds: 4, FineTune: &by, Checkpoint: path})
+	expect.That(t, reflect.DeepEqual(again.Last().FineTuned, last.FineTuned), "a finished run has %+v", again.Last().FineTuned)
 	expect.That(t, reflect.DeepEqual(resumed.Rounds, tuned.Rounds), "resumed %+v\nwhole %+v", resumed.Rounds, tuned.Rounds)
 	stored, light := expect.Value(history.Load(path+".history"))(t), expect.Value(history.LoadLight(path+".history"))(t)
-	expect.That(t, stored.Last().MeanFineTuned() != nil && light.Last().MeanFineTuned().Accuracy == last.MeanFineTuned().Accuracy, "light %+v", light.Last().FineTuned)
+	expect.That(t, reflect.DeepEqual(stored.Last().FineTuned, last.FineTuned) && light.Last().MeanFineTuned().Accuracy == last.MeanFineTuned().Accuracy, "light %+v", light.Last().FineTuned)
 	expect.That(t, light.Last().FineTuned.Scores == nil && light.OnValidation().Last().FineTuned == nil, "light has scores of clients")
 
 	for i := range tuned.Rounds { // the rest is the same

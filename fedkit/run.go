@@ -368,11 +368,6 @@ func (u *underway) play(r *Round) error {
 		guard(r, func() error { return evaluation{r}.cluster(u.strategy) })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
-	return r.failure()
-}
-
-// failure returns the round's error, which names it.
-func (r *Round) failure() error {
 	switch {
 	case r.err == nil:
 		return nil

@@ -91,7 +91,7 @@ func RecordLine(r *Record) Line {
 		}
 		own := *r
 		own.LeaveOut(true, true)
-		own.Clusters, own.Summary = nil, own.sums() // a line always has a summary
+		own.Clusters, own.Summary, own.FineTuned = nil, own.sums(), r.FineTuned // a line always has a summary
 		b, err := json.Marshal(plainRecord(own))
 		if err != nil {
 			return nil, err
@@ -309,6 +309,7 @@ func (p *parser) record(b []byte) (*Record, error) {
 		err = lines.Strict(append(b, '}'), (*plainRecord)(r))
 	}
 	if err != nil || !p.whole {
+		r.FineTuned = r.FineTuned.light()
 		return r, err
 	}
 	if columns, err = base64.StdEncoding.AppendDecode(nil, columns); err == nil {
