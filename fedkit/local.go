@@ -81,6 +81,18 @@ type Augment struct {
 	Noise float64 `range:"[0,inf)"` // standard deviation of normal noise, in the unit of the model's inputs
 }
 
+// Check implements Checker.
+func (a Augment) Check(fed *Federation, _ int) error {
+	if a == (Augment{}) || fed == nil {
+		return nil
+	}
+	if d := fed.Data; len(d.Shape) != 3 || d.Inputs != nil {
+		return Invalid("", fmt.Sprintf("%+v", a), fmt.Sprintf("left out for rows of Shape %v, which are no images [height, width, channels]", d.Shape))
+	}
+	h, w := fed.Data.Shape[0], fed.Data.Shape[1]
+	return refuse(a.Crop >= min(h, w), "Crop", a.Crop, fmt.Sprintf("less than %d, for images of %d × %d", min(h, w), h, w))
+}
+
 // WithDefaults returns l with its defaults filled in; one of Epochs and Steps stays 0.
 func (l Local) WithDefaults() Local {
 	if l.Schedule == nil && l.Optimizer == nil && l == (Local{}) {
@@ -155,16 +167,6 @@ var localOptions = []localOption{
 		}
 		b, k := float64(fed.batch(l)), float64(fed.Data.Classes)
 		return memory.Fits("Batch", fed.batch(l), b, 4*b*k*k, fmt.Sprintf("outputs for %.0f examples, with each of %.0f labels,", b, k))
-	}},
-	{name: "Augment", check: func(l Local, fed *Federation, _ int) error {
-		if l.Augment == (Augment{}) || fed == nil {
-			return nil
-		}
-		if d := fed.Data; len(d.Shape) != 3 || d.Inputs != nil {
-			return Invalid("Augment", fmt.Sprintf("%+v", l.Augment), fmt.Sprintf("left out for rows of Shape %v, which are no images [height, width, channels]", d.Shape))
-		}
-		h, w := fed.Data.Shape[0], fed.Data.Shape[1]
-		return refuse(l.Augment.Crop >= min(h, w), "Augment.Crop", l.Augment.Crop, fmt.Sprintf("less than %d, for images of %d × %d", min(h, w), h, w))
 	}},
 	{name: "KeepMemory", check: func(l Local, fed *Federation, _ int) error {
 		if slots := l.Optimizer.Slots(); l.KeepMemory {
