@@ -45,7 +45,7 @@ func Confusion(p *fedkit.Predictions) *chart.Figure {
 			slices.Sort(shown)
 			note(f, "%d of %d classes: those with the most errors", len(shown), len(counts))
 		}
-		f.Name, f.Title = "confusion", "Confusion matrix"
+		f.Name, f.Title = "confusion", "Confusion matrix: share of each label"
 		f.X, f.Y = chart.Axis{Title: "predicted class", Names: each(shown, strconv.Itoa)}, chart.Axis{Title: "label", Names: each(backward(shown), strconv.Itoa)}
 		s := chart.Series{Name: "share of the label", Mark: chart.Cells, Covers: []float64{0, 1}}
 		for a, i := range shown {
