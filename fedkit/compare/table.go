@@ -43,7 +43,8 @@ type Comparison struct {
 	// columns.
 	Target float64
 
-	// Baseline is the name of the group that all others are compared with, as the table has it. For each pair of runs
+	// Baseline is the name of the group that all others are compared with, as the table has it; without the labels behind it, "FedAvg" for
+	// "FedAvg, η 0.1", if that names one group. For each pair of runs
 	// with equal seeds (of the run, and of the partition and parts as far as both have them), the group's quantity By
 	// minus the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
 	// p values of the paired t test and of Wilcoxon's signed-rank test, each alone and after Holm's correction over all
@@ -135,7 +136,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 	}
 	add(false, append(scores, chosenOn(runs)...), Best)
 	add(false, nil, Clients, Worst)
-	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
+	for _, q := range []Quantity{Unseen, FineTuned, FineTunedUnseen, ChosenOnTest, Clusters, ARI} {
 		add(!some(q, finite), nil, q)
 	}
 	if main == fit.R2 {

@@ -56,7 +56,7 @@ var Kinds = []Kind{
 	{reflect.TypeFor[sim.Distribution](), []any{
 		sim.Constant(0), sim.Uniform{}, sim.LogNormal{}, sim.TwoClasses{}}},
 	{reflect.TypeFor[fedkit.Metric](), []any{
-		metric.MacroF1{}, metric.Recall{}, metric.TokenAccuracy{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}, metric.RMSE{}, metric.MAE{}}},
+		metric.MacroF1{}, metric.MacroPrecision{}, metric.Precision{}, metric.Recall{}, metric.AUC{}, metric.TopK{}, metric.TokenAccuracy{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}, metric.RMSE{}, metric.MAE{}}},
 	{reflect.TypeFor[attack.Attack](), []any{
 		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
 	{reflect.TypeFor[partition.Rule](), []any{
