@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,8 +38,9 @@ type Claim struct {
 	Here   []float64 // one number, or one per seed; values that are not finite are left out
 	In     []Setting // several settings, in place of Here: see Lead
 
-	// Within is for numbers without noise, of which one suffices: no test is made, and a Reported one is met within this share of it.
-	Within float64
+	Within float64 // how far from a Reported number one may be: 0.01 is a point of "%"; default a point of "%" and "points", else a tenth of it
+	Exact  bool    // the numbers have no noise, as those of a formula: one is enough, and no test is made
+	Unlike string  // what makes the source's setting another one, "EMNIST, 1,000 rounds": the gap is shown, without a verdict
 
 	Cell string // heading of the notebook over the runs, "3 · Who wins where", which the table leads to: see Heading
 	Why  string // what a gap comes from, and what else a reader should know
@@ -106,10 +108,12 @@ func (c Claims) split() (numbers, tested Claims) {
 //	holds                 all settings support the claim
 //	holds only with X     some do; others that are against it are named
 //	does not hold here    none does, and those that are against it are named
-//	not seen here         nothing can be said: more seeds may change that
-//	as reported           the number does not differ from what is reported
+//	as reported           the whole interval is within the margin around what is reported: see Within
 //	more than reported, less than reported
+//	                      the whole interval is outside it
+//	cannot tell           neither: more seeds may change that
 //	too few runs          no setting has two numbers
+//	another setting       nothing is judged: see Unlike
 //
 // Errors: no claim, one without What, with both Here and In or an empty In, several settings of which one has no name, a bound that is
 // not finite.
@@ -178,7 +182,10 @@ func (c *Claim) judge() []measured {
 		m, v := measured{Setting: s, p: math.NaN()}, finites(s.Here)
 		m.n = len(v)
 		m.mean, m.half = stats.Interval(v)
-		if c.Within == 0 {
+		switch {
+		case c.Exact:
+			m.half = math.NaN()
+		case c.Says.kind != reported && c.Unlike == "":
 			m.p = stats.PairedT(c.beyond(v))
 		}
 		return m
@@ -191,17 +198,22 @@ func (c *Claim) judge() []measured {
 	return of
 }
 
-// side tells a number that differs from the bound, by the test or if it is exact, from one of which nothing can be said.
+// side tells a number that is beyond the bound or outside the margin, by the test, the interval or if it is exact, from one of which
+// nothing can be said.
 func (c *Claim) side(m *measured) side {
-	gap, kind := m.mean-c.Says.value, c.Says.kind
-	differs := m.holm < 0.05
-	if c.Within > 0 {
-		differs = gap != 0 && !(kind == reported && math.Abs(gap) <= c.Within*math.Abs(c.Says.value))
+	gap, kind, differs := m.mean-c.Says.value, c.Says.kind, m.holm < 0.05
+	half := m.half
+	if c.Exact {
+		half, differs = 0, gap != 0
+	}
+	within := kind == reported && math.Abs(gap)+half <= c.margin()*(1+1e-9)
+	if kind == reported {
+		differs = math.Abs(gap)-half > c.margin()*(1+1e-9)
 	}
 	switch {
-	case m.n == 0 || m.n < 2 && c.Within == 0:
+	case m.n == 0 || m.n < 2 && !c.Exact:
 		return untested
-	case !differs && kind == reported, differs && kind == above && gap > 0, differs && kind == below && gap < 0:
+	case within, differs && kind == above && gap > 0, differs && kind == below && gap < 0:
 		return support
 	case differs && gap > 0:
 		return more
@@ -209,6 +221,14 @@ func (c *Claim) side(m *measured) side {
 		return less
 	}
 	return nothing
+}
+
+// margin is how far from what is reported a number may be.
+func (c *Claim) margin() float64 {
+	if c.Within == 0 && unitNumber(c.Unit).share() {
+		return 0.01
+	}
+	return cmp.Or(c.Within, 0.1*math.Abs(c.Says.value))
 }
 
 // beyond returns how far numbers are above the bound.
@@ -223,6 +243,9 @@ func (c *Claim) beyond(v []float64) []float64 {
 
 // verdict sums up the settings of a claim.
 func (c *Claim) verdict(of []measured) string {
+	if c.Unlike != "" {
+		return "another setting"
+	}
 	on := map[side][]string{} // names of settings
 	for _, m := range of {
 		on[m.says] = append(on[m.says], m.Name)
@@ -238,15 +261,15 @@ func (c *Claim) verdict(of []measured) string {
 	var parts []string
 	switch {
 	case c.Says.kind == reported:
-		words[support], words[more], words[less] = "as reported", "more than reported", "less than reported"
+		words[support], words[more], words[less], words[nothing] = "as reported", "more than reported", "less than reported", "cannot tell"
 	case supports > 0 && supports+len(on[untested]) < len(of):
 		words[support] = "holds only"
 	case len(on[nothing]) > 0 && len(on[nothing])+len(on[untested]) == len(of):
-		parts = []string{"not seen here"}
+		parts = []string{"cannot tell"}
 	}
-	for _, s := range []side{support, more, less, untested} {
+	for _, s := range []side{support, more, less, nothing, untested} {
 		switch all := len(on[s]) == len(of); {
-		case on[s] == nil:
+		case on[s] == nil, words[s] == "", len(parts) > 0 && s == nothing:
 		case len(of) == 1, all && s == support, all && s == untested:
 			parts = append(parts, words[s])
 		default:
@@ -265,9 +288,9 @@ func (c Claims) fill(t *table.Table) {
 	case numbers == nil:
 		what = "tested claim"
 	}
-	t.Lines = [][]string{{what, "source", "effect", "setting", says, "here", "gap", "n", "p (Holm)", "verdict", "see", "why"}}
-	t.Data = [][]any{{"claim", "source", "effect", "bound", "claimed", "unit", "setting", "here", "here ±", "gap", "n", "p", "p (Holm)", "verdict", "cell", "why"}}
-	links, signs, tests, verdicts, interval := map[int]string{}, map[int]table.Verdict{}, 0, map[string]int{}, ""
+	t.Lines = [][]string{{what, "source", "effect", "setting", says, "margin", "here", "gap", "n", "p (Holm)", "verdict", "see", "why"}}
+	t.Data = [][]any{{"claim", "source", "effect", "bound", "claimed", "margin", "unit", "setting", "here", "here ±", "gap", "n", "p", "p (Holm)", "verdict", "cell", "why"}}
+	links, signs, tests, verdicts, interval, margins := map[int]string{}, map[int]table.Verdict{}, 0, map[string]int{}, "", false
 	for _, l := range c {
 		of, bound := l.judge(), []string{above: "above", below: "below", reported: "reported"}[l.Says.kind]
 		verdict := l.verdict(of)
@@ -284,17 +307,23 @@ func (c Claims) fill(t *table.Table) {
 			if strings.Contains(here, "±") {
 				interval = ", ± 95 % confidence interval, each alone"
 			}
-			line := []string{"", "", "", m.Name, "", here, gap, m.count(), p, "", "", ""}
+			line, margin, why := []string{"", "", "", m.Name, "", "", here, gap, m.count(), p, "", "", ""}, math.NaN(), l.Why
+			if l.Says.kind == reported && l.Unlike == "" {
+				margin, margins = l.margin(), true
+			}
+			if l.Unlike != "" {
+				why = strings.TrimSuffix(fmt.Sprintf("there: %s; %s", l.Unlike, why), "; ")
+			}
 			if i == 0 {
-				line[0], line[1], line[2], line[4], line[9], line[10], line[11] = l.What, l.Source, l.Effect, l.bound(), verdict, l.Cell, l.Why
+				line[0], line[1], line[2], line[4], line[5], line[10], line[11], line[12] = l.What, l.Source, l.Effect, l.bound(), l.within(margin), verdict, l.Cell, why
 			}
 			t.Lines = append(t.Lines, line)
-			t.Data = append(t.Data, []any{l.What, l.Source, l.Effect, bound, l.Says.value, l.Unit, m.Name, m.mean, m.half, m.mean - l.Says.value,
-				float64(m.n), m.p, m.holm, verdict, l.Cell, l.Why})
+			t.Data = append(t.Data, []any{l.What, l.Source, l.Effect, bound, l.Says.value, margin, l.Unit, m.Name, m.mean, m.half, m.mean - l.Says.value,
+				float64(m.n), m.p, m.holm, verdict, l.Cell, why})
 		}
 	}
-	t.Note = note(verdicts, tests, interval)
-	prune(t, []string{"source", "effect", "setting", "verdict", "see", "why"}, []string{what, "source", "effect", says, "verdict", "see", "why"})
+	t.Note = note(verdicts, tests, interval, margins)
+	prune(t, []string{"source", "effect", "setting", "verdict", "see", "why"}, []string{what, "source", "effect", says, "margin", "verdict", "see", "why"})
 	for line, sign := range signs {
 		t.Verdicts[table.At{Line: line, Column: slices.Index(t.Lines[0], "verdict")}] = sign
 	}
@@ -313,10 +342,22 @@ func (c *Claim) write(m *measured) (here, gap, p string) {
 	case c.Says.value == 0:
 		here = u.signed(m.mean, m.half)
 	}
-	if c.Within == 0 {
+	if !c.Exact && c.Unlike == "" && c.Says.kind != reported {
 		p = pValue(m.holm).text
 	}
 	return here, gap, p
+}
+
+// within writes a margin: "± 1.0 points"; "" if there is none.
+func (c *Claim) within(margin float64) string {
+	u := unitNumber(c.Unit)
+	if u == "%" {
+		u = "points"
+	}
+	if !finite(margin) {
+		return ""
+	}
+	return "± " + u.write(margin, math.NaN())
 }
 
 // bound writes what is claimed: "20 rounds", "> 50.0 %".
@@ -357,7 +398,7 @@ func (m *measured) count() string {
 }
 
 // note counts the verdicts of each kind, and explains them.
-func note(verdicts map[string]int, tests int, interval string) string {
+func note(verdicts map[string]int, tests int, interval string, margins bool) string {
 	var counts []string
 	for _, k := range kinds {
 		if verdicts[k] > 0 {
@@ -365,6 +406,9 @@ func note(verdicts map[string]int, tests int, interval string) string {
 		}
 	}
 	says := fmt.Sprintf("verdicts: %s; here: mean over n runs, or pairs of runs with equal seeds%s", strings.Join(counts, ", "), interval)
+	if margins {
+		says += "; as reported: the whole interval is within the margin; more or less: outside it"
+	}
 	if tests > 0 {
 		says += fmt.Sprintf("; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; tests: %d", tests)
 	}
@@ -372,7 +416,7 @@ func note(verdicts map[string]int, tests int, interval string) string {
 }
 
 // kinds are the beginnings of verdicts; the first is before its own prefix, the second.
-var kinds = []string{"holds only", "holds", "does not hold here", "not seen here", "as reported", "more than reported", "less than reported", "too few runs"}
+var kinds = []string{"holds only", "holds", "does not hold here", "cannot tell", "as reported", "more than reported", "less than reported", "too few runs", "another setting"}
 
 func kind(verdict string) string {
 	return kinds[slices.IndexFunc(kinds, func(k string) bool { return strings.HasPrefix(verdict, k) })]
@@ -383,7 +427,7 @@ func sign(kind string) table.Verdict {
 	switch kind {
 	case "holds", "as reported":
 		return table.Holds
-	case "holds only", "not seen here", "too few runs":
+	case "holds only", "cannot tell", "too few runs", "another setting":
 		return table.Open
 	}
 	return table.Fails

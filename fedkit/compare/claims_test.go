@@ -82,14 +82,16 @@ func TestVerdicts(t *testing.T) {
 		{Above(0), []Setting{{"", opposed}}, "does not hold here: the opposite"},
 		{Above(0), []Setting{{"x", opposed}, {"y", unclear}}, "does not hold here: the opposite with x"},
 		{Above(-0.05), []Setting{{"x", opposed}, {"y", none}}, "holds"}, // not worse by more than 0.05
-		{Above(0), []Setting{{"", unclear}}, "not seen here"},
-		{Above(0), []Setting{{"x", none}, {"y", []float64{1}}}, "not seen here; too few runs with y"},
+		{Above(0), []Setting{{"", unclear}}, "cannot tell"},
+		{Above(0), []Setting{{"x", none}, {"y", []float64{1}}}, "cannot tell; too few runs with y"},
 		{Above(0), []Setting{{"x", []float64{5}}, {"y", []float64{nan, nan}}}, "too few runs"},
-		{Above(0.1), []Setting{{"", []float64{0.3 - 0.2, 0.2 - 0.1, 0.4 - 0.3}}}, "not seen here"}, // which is 0.1 each time
+		{Above(0.1), []Setting{{"", []float64{0.3 - 0.2, 0.2 - 0.1, 0.4 - 0.3}}}, "cannot tell"}, // which is 0.1 each time
 		{Below(0), []Setting{{"", opposed}}, "holds"},
 		{Below(0), []Setting{{"", clear}}, "does not hold here: the opposite"},
 		{Below(-1), []Setting{{"", opposed}}, "does not hold here: more than claimed"},
-		{Reported(0.01), []Setting{{"", unclear}}, "as reported"},
+		{Reported(0.01), []Setting{{"", unclear}}, "cannot tell"}, // a wide interval around it
+		{Reported(3.4), []Setting{{"", []float64{3.4, 3.5, 3.3}}}, "as reported"},
+		{Reported(3.4), []Setting{{"", []float64{3.6, 3.8, 3.7}}}, "cannot tell"}, // the margin of 0.34 is inside the interval
 		{Reported(2), []Setting{{"x", same}, {"y", clear}, {"z", []float64{1}}}, "as reported with x; less than reported with y; too few runs with z"},
 		{Reported(-1), []Setting{{"", opposed}}, "more than reported"},
 	} {
@@ -104,7 +106,7 @@ func TestVerdicts(t *testing.T) {
 func TestClaimsCorrectsWithinAClaim(t *testing.T) {
 	seen := Setting{"x", []float64{0.03, 0.01, 0.04, 0.015, 0.05}} // p = 0.018
 	other := Claim{What: "B", In: []Setting{{"", unclear}}}
-	for n, want := range map[int]string{1: "holds", 2: "holds only with x", 3: "not seen here"} {
+	for n, want := range map[int]string{1: "holds", 2: "holds only with x", 3: "cannot tell"} {
 		f := Claim{What: "A", In: []Setting{seen}}
 		for k := 1; k < n; k++ {
 			f.In = append(f.In, Setting{fmt.Sprint("y", k), unclear})
@@ -144,15 +146,43 @@ func TestReproducedAndTested(t *testing.T) {
 	for _, c := range []struct {
 		of   Claims
 		want [2]string
+		tall int
 	}{
-		{numbers, [2]string{"reproduced number", "reported"}},
-		{tested, [2]string{"tested claim", "claimed"}},
-		{Claims{claim, number}, [2]string{"claim", "claimed"}},
+		{numbers, [2]string{"reproduced number", "reported"}, 4},
+		{tested, [2]string{"tested claim", "claimed"}, 3},
+		{Claims{claim, number}, [2]string{"claim", "claimed"}, 4},
 	} {
 		tab := c.of.Table()
-		if head := tab.Lines[0]; head[0] != c.want[0] || !slices.Contains(head, c.want[1]) || len(tab.Tall) != 3 {
+		if head := tab.Lines[0]; head[0] != c.want[0] || !slices.Contains(head, c.want[1]) || len(tab.Tall) != c.tall {
 			t.Errorf("%q, %v", head, tab.Tall)
 		}
+	}
+}
+
+// Numbers without noise need no seeds, one run has no verdict, and another setting has none either.
+func TestMargins(t *testing.T) {
+	for _, c := range []struct {
+		claim Claim
+		want  string
+	}{
+		{Claim{Says: Reported(0.952), Unit: "%", Here: []float64{0.955, 0.956, 0.955}}, "as reported"},
+		{Claim{Says: Reported(0.952), Unit: "%", Here: []float64{0.955}}, "too few runs"},
+		{Claim{Says: Reported(0.952), Unit: "%", Here: []float64{0.97, 0.971, 0.972}}, "more than reported"},
+		{Claim{Says: Reported(0.952), Unit: "%", Here: []float64{0.97, 0.971, 0.972}, Within: 0.03}, "as reported"},
+		{Claim{Says: Reported(0.952), Unit: "%", Here: []float64{0.97, 0.971, 0.972}, Unlike: "EMNIST"}, "another setting"},
+		{Claim{Says: Reported(20), Here: []float64{22}, Exact: true}, "as reported"},
+		{Claim{Says: Reported(20), Here: []float64{22.1}, Exact: true}, "more than reported"},
+		{Claim{Says: Above(20), Here: []float64{22}, Exact: true}, "holds"},
+		{Claim{Says: Below(20), Here: []float64{22}, Exact: true}, "does not hold here: more than claimed"},
+	} {
+		c.claim.What = "A"
+		if got := cells(t, Claims{c.claim}.Table(), "A", "verdict")[0]; got != c.want {
+			t.Errorf("%+v: %q, want %q", c.claim, got, c.want)
+		}
+	}
+	tab := Claims{{What: "A", Says: Reported(0.952), Unit: "%", Here: clear, Unlike: "EMNIST", Why: "short"}}.Table()
+	if got := cells(t, tab, "A", "why", "gap"); !slices.Equal(got, []string{"there: EMNIST; short", "−91.8 points"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -66,9 +66,9 @@ func ExampleClaims() {
 		{What: "B saves half the time", Source: "its abstract", Unit: "%", Says: compare.Above(0.5), Here: []float64{0.31, 0.25, 0.28, 0.35, 0.33}},
 	}.Show()
 	// Output:
-	// reproduced number  source            reported          here          gap  n  p (Holm)  verdict               why
-	// accuracy, IID      a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 points  3     0.026  ✗ less than reported  no search for η
-	// verdicts: less than reported 1; here: mean over n runs, or pairs of runs with equal seeds, ± 95 % confidence interval, each alone; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; tests: 1
+	// reproduced number  source            reported        margin          here          gap  n  verdict        why
+	// accuracy, IID      a paper, Table 1    99.0 %  ± 1.0 points  98.3 ± 0.5 %  −0.7 points  3  ○ cannot tell  no search for η
+	// verdicts: cannot tell 1; here: mean over n runs, or pairs of runs with equal seeds, ± 95 % confidence interval, each alone; as reported: the whole interval is within the margin; more or less: outside it
 	// tested claim           source        setting   claimed               here  n  p (Holm)  verdict
 	// B is ahead of A        the same      skew      > 0      +3.4 ± 0.8 points  5     0.001  ○ holds only with skew
 	//                                      IID                 0.0 ± 0.5 points  5     0.910
