@@ -28,6 +28,7 @@ func (r evaluation) evaluate(s Strategy) {
 	if !r.enter("evaluate") {
 		return
 	}
+	r.serves = &sv
 	r.recordClusters(&sv)
 	r.record.Personal = sv.Models != nil
 	r.record.Global, r.record.Scores = r.scored(&sv, datasets.TestPart)
@@ -211,6 +212,9 @@ func (r evaluation) checkServing(sv *Serving) error {
 	if err := sv.Check(r.Clients(), r.Fed.Task.Dim()); err != nil {
 		return err
 	}
+	if r.opts.FineTune != nil && serving.MixesOutputs(sv) {
+		return Invalid("Options.FineTune", "set", "left out for a strategy that mixes predictions: its clients have no one model to train")
+	}
 	for c, weights := range sv.Gate {
 		if n := len(r.Fed.Clients[c].Test); len(weights) != n {
 			return Invalid("len(Serving.Gate["+strconv.Itoa(c)+"])", len(weights), fmt.Sprintf("%d, one per test example", n))
@@ -229,6 +233,7 @@ func (r evaluation) evaluateUnseen(s Strategy, served *Serving) {
 	opts.EvalFraction = 0 // of the seen clients
 	n := evaluation{&Round{T: r.T, Fed: fed, of: fed, ctx: r.ctx, opts: opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}}
 	sv := n.serveUnseen(s, served)
+	n.serves, r.unseen = &sv, n.Round
 	if r.Fail(n.err); r.err == nil {
 		r.record.Unseen = n.ownScores(&sv, datasets.TestPart)
 		r.Fail(n.err)

@@ -39,6 +39,11 @@ type Job struct {
 	// cohorts of one size. If the job has matrices with one row per client, take them from one with a row for all: m.Take(S...).
 	MaxClients int
 
+	// Rows are the training rows that the job uses, by client of the job: some of Clients[c].Train, each once, as for a curriculum, a window
+	// of a stream or unlearning. An epoch is a pass over them, their number is the client's in ClientResult.Examples, and PerExample and
+	// Weights are of them, in this order. Default: all.
+	Rows [][]int
+
 	Epochs []int     // E_i by client of the job, instead of Local.Epochs
 	Steps  []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program of twice the capacity
 	LR     []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
@@ -131,11 +136,12 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	}
 	l, pull := j.Local.WithDefaults(), j.pull()
 	work = &engine.Job{
-		Clients: fed.numbers(j.Clients), Names: j.Clients, Most: j.MaxClients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
+		Clients: fed.numbers(j.Clients), Names: j.Clients, Rows: j.Rows, Most: j.MaxClients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.perExample(), Objective: j.objective(fed),
-		Order: func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
-		Key:   func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
+		Order:   func(client, epoch int) *rand.Rand { return draw(client).Order(client, epoch) },
+		Key:     func(client int) [3]uint64 { return draw(client).Key(client, l.Noise > 0) },
+		Augment: engine.Augment(l.Augment),
 	}
 	return work, err
 }
@@ -144,7 +150,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.Solved) []ClientResult {
 	solves, mu := make([]ClientResult, len(j.Clients)), j.mu()
 	for i, c := range j.Clients {
-		solves[i] = ClientResult{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
+		solves[i] = ClientResult{Round: round, Client: c, Examples: len(j.rowsOf(fed, c)), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
 			Drift: Float(out.Drift[i]), LR: Float(rates[i]), StayedLocal: j.StayLocal}
 		if mu != nil {
 			solves[i].Mu = Float(mu[i])
@@ -194,9 +200,17 @@ func (j *Job) examples(f *Federation, client, steps int) float64 {
 	return float64(steps/pass*own + steps%pass*batch)
 }
 
+// rowsOf returns the training rows of a client that the job uses.
+func (j *Job) rowsOf(f *Federation, client int) []int {
+	if j.Rows != nil {
+		return j.Rows[slices.Index(j.Clients, client)]
+	}
+	return f.Clients[client].Train
+}
+
 // pass returns a client's examples, those of each batch of a pass over them but the last, which has the rest, and their number.
 func (j *Job) pass(f *Federation, client int) (own, batch, batches int) {
-	own, batch = len(f.Clients[client].Train), j.Local.WithDefaults().Batch
+	own, batch = len(j.rowsOf(f, client)), j.Local.WithDefaults().Batch
 	if batch == FullBatch || batch > own {
 		batch = own
 	}
@@ -265,6 +279,7 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"MaxClients", j.MaxClients != 0, refuse(j.MaxClients != 0 && (j.MaxClients < n || j.MaxClients > len(f.Clients)), "Job.MaxClients", j.MaxClients,
 			fmt.Sprintf("in [%d, %d]: at least the %d clients of the job, and at most all; or 0 for a cohort of one size", n, len(f.Clients), n))},
 		{"Local", false, check("Local", j.Local, f, n)},
+		{"Rows", j.Rows != nil, j.checkExamples(f)},
 		{"Start", false, checkRows("Start", j.Start, n, d)},
 		{"Epochs", j.Epochs != nil, cmp.Or(
 			refuse(j.Epochs != nil && j.Local.Steps > 0, "Job.Epochs", j.Epochs, "nil if Local.Steps is set: use Job.Steps"),
@@ -361,6 +376,32 @@ func checkRows(name string, m *Matrix, n, d int) error {
 	return refuse(m.Cols() != d || m.Rows() != 1 && m.Rows() != n, "Job."+name, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), want)
 }
 
+// checkExamples refuses Rows that are not some of each client's.
+func (j *Job) checkExamples(f *Federation) error {
+	if j.Rows == nil || j.checkClients(f) != nil {
+		return nil
+	}
+	if len(j.Rows) != len(j.Clients) {
+		return Invalid("len(Job.Rows)", len(j.Rows), fmt.Sprintf("%d, one list per client", len(j.Clients)))
+	}
+	for i, c := range j.Clients {
+		name, own := fmt.Sprintf("Job.Rows[%d]", i), map[int]bool{}
+		for _, row := range f.Clients[c].Train {
+			own[row] = true
+		}
+		if len(j.Rows[i]) == 0 {
+			return Invalid(name, "[]", "at least one row: leave a client without any out of Job.Clients")
+		}
+		for _, row := range j.Rows[i] {
+			if !own[row] {
+				return Invalid(name, row, fmt.Sprintf("one of the %d training rows of client %d, at most once", len(f.Clients[c].Train), c))
+			}
+			own[row] = false
+		}
+	}
+	return nil
+}
+
 func (j *Job) checkExtra() error {
 	n := len(j.Clients)
 	for name, m := range j.Extra {
@@ -396,17 +437,17 @@ func (j *Job) checkWeights(f *Federation) error {
 // checkLists refuses lists without g values for every training example of each client; g = 0 stands for any number that is the same
 // for all. checkClients has its own error.
 func (j *Job) checkLists(f *Federation, name string, lists [][]float32, g int) error {
-	if j.checkClients(f) != nil {
+	if j.checkClients(f) != nil || j.checkExamples(f) != nil {
 		return nil
 	}
 	if len(lists) != len(j.Clients) {
 		return Invalid("len(Job."+name+")", len(lists), fmt.Sprintf("%d, one per client", len(j.Clients)))
 	}
 	if g == 0 {
-		g = max(1, len(lists[0])/len(f.Clients[j.Clients[0]].Train))
+		g = max(1, len(lists[0])/len(j.rowsOf(f, j.Clients[0])))
 	}
 	for i, c := range j.Clients {
-		if n := len(f.Clients[c].Train); len(lists[i]) != n*g {
+		if n := len(j.rowsOf(f, c)); len(lists[i]) != n*g {
 			return Invalid(fmt.Sprintf("len(Job.%s[%d])", name, i), len(lists[i]), fmt.Sprintf("%d, %d for each training example of client %d", n*g, g, c))
 		}
 	}

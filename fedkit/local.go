@@ -46,6 +46,9 @@ type Local struct {
 	// evaluations are not. It needs data with one label per example. Default 0: labels as they are.
 	LabelSmoothing float64 `range:"[0,1)"`
 
+	// Augment changes the images of each batch at random, in training alone. Default: images as they are.
+	Augment Augment
+
 	// ClipExamples clips the gradient of every example to a norm of at most C, and Noise adds normal noise of z·C to their sum, as
 	// DP-SGD does (Abadi et al., arXiv 1607.00133, Algorithm 1): for the n examples of a batch,
 	//
@@ -66,6 +69,28 @@ type Local struct {
 	// Record.StateBytes and saves them in checkpoints. Evaluations train from an empty memory. Default: the memory starts empty in
 	// every solve. Asynchronous rounds refuse it.
 	KeepMemory bool
+}
+
+// Augment changes images at random, each anew in every step: it is cropped, mirrored, and gets noise. The numbers drawn depend on the seed,
+// the round, the call of Train, the client, the step and the image's place in the batch, so that a run has the same bytes with any workers
+// and after a resume. Evaluations have images as they are, and so does the full gradient of SCAFFOLD's option I. Rows that are no
+// images, of Shape [height, width, channels], are refused.
+type Augment struct {
+	Crop  int     `range:"[0,inf)"` // p: the image is padded with p zeros on each side, and a part of its size is cut out; PyTorch's RandomCrop with padding=p
+	Flip  bool    // mirrors an image, left to right, with probability ½
+	Noise float64 `range:"[0,inf)"` // standard deviation of normal noise, in the unit of the model's inputs
+}
+
+// Check implements Checker.
+func (a Augment) Check(fed *Federation, _ int) error {
+	if a == (Augment{}) || fed == nil {
+		return nil
+	}
+	if d := fed.Data; len(d.Shape) != 3 || d.Inputs != nil {
+		return Invalid("", fmt.Sprintf("%+v", a), fmt.Sprintf("left out for rows of Shape %v, which are no images [height, width, channels]", d.Shape))
+	}
+	h, w := fed.Data.Shape[0], fed.Data.Shape[1]
+	return refuse(a.Crop >= min(h, w), "Crop", a.Crop, fmt.Sprintf("less than %d, for images of %d × %d", min(h, w), h, w))
 }
 
 // WithDefaults returns l with its defaults filled in; one of Epochs and Steps stays 0.

@@ -38,6 +38,12 @@ type Options struct {
 	// labels, and serve only to compare with published ones. No effect if there is not a model for each cluster.
 	ChooseOnTest bool
 
+	// FineTune is the solver with which every client, after the last round, trains the model it is served on its own training examples. Its
+	// scores are then Record.FineTuned; Scores and Unseen are those before. Unseen clients do the same, and nobody else gets what comes
+	// out. It is part of the evaluation: nothing travels, takes time on a simulated clock or changes State. A run that is interrupted has
+	// none. Strategies that mix predictions are refused: their clients have no one model to train. Default: none.
+	FineTune *Local
+
 	// Workers run the programs of the run: see package worker. Default: this process does.
 	Workers Workers `results:"same"`
 

@@ -174,6 +174,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.Metrics":         {nil, func(x *tried) { x.Metrics = []fedkit.Metric{counted{}} }},
 	"Options.Pace":            {devices, func(x *tried) { x.Pace.Deadline = 4 }},
 	"Options.ChooseOnTest":    {ifca, func(x *tried) { x.ChooseOnTest = true }},
+	"Options.FineTune":        {nil, func(x *tried) { x.FineTune = &fedkit.Local{} }},
 	"Options.Workers":         {nil, func(x *tried) { x.Workers = here{} }},
 	"Options.History":         {nil, func(x *tried) { x.History = filepath.Join(x.t.TempDir(), "h") }},
 	"Options.Keep":            {nil, func(x *tried) { x.Keep.Scores = fedkit.Never }},
@@ -198,6 +199,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Local.Optimizer":      {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
 	"Local.Prox":           {nil, proximal},
 	"Local.LabelSmoothing": {func(x *tried) { x.label = true }, func(x *tried) { x.Local.LabelSmoothing = 0.1 }},
+	"Local.Augment":        {func(x *tried) { x.label = true }, func(x *tried) { x.Local.Augment.Flip = true }},
 	"Local.ClipExamples":   {nil, func(x *tried) { x.Local.ClipExamples = 0.1 }},
 	"Local.Noise":          {func(x *tried) { x.Local.ClipExamples = 0.1 }, func(x *tried) { x.Local.Noise = 1 }},
 	"Local.KeepMemory":     {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
@@ -205,6 +207,13 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Job.Clients": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
 	"Job.MaxClients": {func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[:5] }) }, // rounding
 		func(x *tried) { x.with(func(j *fedkit.Job) { j.MaxClients = 12 }) }},
+	"Job.Rows": {nil, func(x *tried) {
+		x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) {
+			for _, c := range j.Clients {
+				j.Rows = append(j.Rows, r.Fed.Clients[c].Train[:5])
+			}
+		})
+	}},
 	"Job.Local":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Local.LR = 0.02 }) }},
 	"Job.Start":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Start = j.Start.Scale(2) }) }},
 	"Job.Epochs":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Epochs = each(j, 1) }) }},

@@ -45,6 +45,8 @@ type Round struct {
 	most         int         // the greatest MaxClients of its jobs
 	alike        bool        // the selector uses ClientResult.Similarity
 	quiet        bool        // an evaluation: communication is not counted
+	serves       *Serving    // what was evaluated
+	unseen       *Round      // in which the unseen clients were
 	err          error
 }
 

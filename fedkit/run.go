@@ -253,6 +253,9 @@ func (u *underway) resume(ctx context.Context) error {
 			r.LeaveOutEvaluation(r.Clusters != nil && u.clusters && serves())
 		}
 		u.see(r)
+		if r.Round < u.opts.Rounds {
+			r.FineTuned = nil
+		}
 		u.clock.Now = float64(r.Clock)
 		u.opts.Keep.thin(r, u.opts)
 	})
@@ -294,6 +297,9 @@ func (u *underway) round(ctx context.Context) error {
 		return fmt.Errorf("round %d: %w", t, err)
 	}
 	u.see(r.record)
+	if err := u.fineTune(r); err != nil {
+		return err
+	}
 	kept := *r.record
 	u.opts.Keep.thin(&kept, u.opts)
 	u.h.Rounds = append(u.h.Rounds, kept)

@@ -1,5 +1,7 @@
 package fedkit
 
+import "fedkit.example/fedkit/internal/task"
+
 // Strategy is a federated algorithm. It owns nothing but the algorithm: the loop over rounds, batches, randomness,
 // evaluation, histories and progress are Run's.
 //
@@ -55,9 +57,19 @@ type AggregatorFunc func(u *Matrix, weights []float64) *Matrix
 func (f AggregatorFunc) Aggregate(u *Matrix, weights []float64) *Matrix { return f(u, weights) }
 
 // ServerOptimizer treats the averaged update Δ as a negative gradient and turns it into a step of the global model,
-// x ← x + step: plain, with momentum, or adaptive.
+// x ← x + step: plain, with momentum, or adaptive. Strategies call it by Round.ServerStep.
 type ServerOptimizer interface {
 	// Step returns the step [1, d] of round t (from 1) for Δ [1, d], and the optimizer's next memory; memory is that of the
 	// previous round, nil in the first.
 	Step(delta *Matrix, memory []*Matrix, t int) (step *Matrix, after []*Matrix)
+}
+
+// ServerStep returns a server optimizer's step [1, d] of this round for Δ [1, d], and its next memory. Running values (see Param), such as
+// those of model.BatchNorm, are averaged and not optimized: their step is Δ, which leads to the mean of the clients'.
+func (r *Round) ServerStep(o ServerOptimizer, delta *Matrix, memory []*Matrix) (step *Matrix, after []*Matrix) {
+	step, after = o.Step(delta, memory, r.T)
+	if running := task.RunningMask(r.Fed.Task); running != nil {
+		step = delta.Blend(step, NewMatrix(running, 1, len(running)))
+	}
+	return step, after
 }

@@ -13,7 +13,9 @@ import time
 import unittest
 from pathlib import Path
 
+import nbformat
 from jupyter_client.manager import KernelManager
+from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parent.parent
 IMPORTS = """
@@ -89,10 +91,9 @@ class Cell:
             case "display_data" | "update_display_data" | "execute_result":
                 data = content["data"]
                 self.types += data
-                # The source around a mistake only shows under the mouse.
-                report = re.sub(r'(?s)<style>.*?</style>|<div class="gonb-err-context">.*?</div>\s*</div>', "", data.get("text/html", ""))
-                self.text += html.unescape(re.sub(r"<[^>]*>", "", report)) if report else data.get("text/plain", "") + "\n"
+                self.text += html.unescape(re.sub(r"<[^>]*>", "", data["text/html"])) if "text/html" in data else data.get("text/plain", "") + "\n"
             case "error":
+                self.text += re.sub(r"\x1b\[\d*m", "", "\n".join(content["traceback"]))
                 self.ok = False
 
 
@@ -133,9 +134,10 @@ class Cells(unittest.TestCase):
         self.assertRegex(cell.text.strip(), f"^(?s:{text})$")
 
     def fails(self, source, *parts, without=(), kernel=None):
-        """The cell fails, and the reader sees these parts in this order."""
+        """The cell fails, and the reader sees these parts in this order, and neither folders nor commands."""
         cell = self.run_cell(source, kernel)
         self.assertFalse(cell.ok, cell.text)
+        self.assertNotRegex(cell.text, r"gonb_\w+/|failed to run")
         at = 0
         for part in parts:
             found = cell.text.find(part, at)
@@ -143,6 +145,7 @@ class Cells(unittest.TestCase):
             at = found + len(part)
         for part in without:
             self.assertNotIn(part, cell.text)
+        return cell.text
 
     def test_last_line(self):
         head = r"FedAvg on digits: 5 clients, IID; .*\n +round +clients .*\n +2 +5 .*\nTest accuracy: FedAvg .* at round 2"
@@ -196,12 +199,21 @@ class Cells(unittest.TestCase):
         self.fails('import "fedkit.example/fedkit/stratgy"\n%%\nfmt.Println(stratgy.FedAvg{})', "Line 1", 'did you mean "fedkit.example/fedkit/strategy"?', without=["go get"])
         self.fails('%test\nfunc TestHint(t *testing.T) { fmt.Println(strategy.FedAvgg{}) }', "Line 2", "undefined: strategy.FedAvgg\n", "did you mean FedAvg?")
 
-    def test_hints_as_text(self):
-        """As scripts run cells: the error itself has the hint."""
-        kernel, said = self.start(FEDKIT_RAW_ERRORS="1"), []
-        source = 'import "fedkit.example/fedkit/strategy"\n%%\nstrategy.FedAvg{Fracton: 0.5}'
-        kernel.execute_interactive(source, timeout=600, output_hook=lambda m: said.append(m["content"].get("evalue", "")))
-        self.assertIn("did you mean Fraction?", "".join(said))
+    def test_first_mistakes(self):
+        """What Go's parser refuses: one line says where, and one what is meant. The others are in fedkit/cmd/cell/mistakes_test.go."""
+        fails = lambda source, where, meant: self.assertRegex(self.fails(source, where, kernel=self.plain), rf"^Cell\[\d+\]: {where}: .*\n +{meant}$")
+        fails('fmt.Println("no main")', "Line 1", r"what runs stands below a line %%.*: write %% above fmt\.Println\(\"no main\"\)")
+        fails("%%\nfor i in range(3):\n\tfmt.Println(i)", "Line 2", r"Go writes for i := range 3 \{ … \}")
+        fails("%%\nx := 1 # one", "Line 2", "a comment begins with //, not with #")
+        fails("%%\nfmt.Println('text')", "Line 2", 'text stands in double quotes: "text"')
+        fails("%%\nfunc twice(x int) int { return 2 * x }", "Line 2", "functions stand above %%: move twice there, .*")
+        fails("%%\nfor i := range 3 {\n\tfmt.Println(i)", "Line 3", "a {, .* is opened above and never closed")
+
+    def test_after_a_restart(self):
+        """A name that stands in a cell above, which has not run."""
+        path = Path(self.folder, "restarted.ipynb")
+        nbformat.write(new_notebook(cells=[new_code_cell("func run(x int) int { return x }"), new_code_cell("%%\nrun(3)")]), path)
+        self.fails("%%\nrun(3)", "undefined: run\n", "func run(x int) int stands in a cell that has not run", kernel=self.start(JPY_SESSION_NAME=str(path)))
 
     def test_what_ended_a_cell(self):
         self.fails(
@@ -212,9 +224,9 @@ class Cells(unittest.TestCase):
         self.fails("%%\nrun(&strategy.FedAvg{Fraction: 2})", "error: fedkit: FedAvg: ", "Fraction = 2", "Line 2 ]]")  # nobody looked at its error
         fails = lambda *given, **named: self.fails(*given, **named, kernel=self.plain)
         fails("%%\nempty := []int{}\nfmt.Println(1)\nempty[3] = 1", "panic: runtime error: index out of range [3] with length 0\n\tmain.main  [[ Cell [", "Line 4 ]]", without=["goroutine"])
-        # Go's runtime writes this trace piece by piece, and GoNB names the cell's line only if a file and its line arrive together.
-        fails('%%\ngo func() { panic("elsewhere") }()\nselect {}', "panic: elsewhere", "main.main.func1()", "main.go:")
+        fails('%%\ngo func() { panic("elsewhere") }()\nselect {}', "panic: elsewhere", "main.main.func1()", "panic: elsewhere")
         fails("%%\nos.Exit(3)", "exit status 3")
+        fails("%%\nsyscall.Kill(os.Getpid(), syscall.SIGKILL)\nselect {}", "the cell was killed (signal: killed): the system does that when memory is short")
 
     def test_mistakes_with_matrices(self):
         """Each says what is wrong and in which line, and the kernel lives on."""
@@ -245,7 +257,7 @@ class Cells(unittest.TestCase):
         self.assertLess(len(cell.text), 600_000)
 
     def test_with_help(self):
-        """Shift-Tab says what a name of any kind means, and Tab offers the fields of a literal."""
+        """Shift-Tab says what a name of any kind means, and Tab offers the fields of a literal, which need not be closed."""
         kernel = self.helped
         self.run_cell(IMPORTS, kernel)
 
@@ -272,6 +284,7 @@ class Cells(unittest.TestCase):
         inspect("plot.Show(|)", r"Show shows any values")
         ask("complete", "%%\n_ = strategy.FedAvg{|}", r"\bFraction Selector Local Aggregator\b")
         ask("complete", "%%\n_ = &strategy.FedAvg{Fraction: 0.5, Sel|", r"^Selector$")
+        ask("complete", "%%\nh := must.M1(fedkit.Run(context.Background(), nil, &strategy.FedAvg{}, fedkit.Options{|", r"^Rounds Seed\b")
         took = ask("complete", "%%\nplot.Acc|", r"^Accuracy ClientAccuracy$")
         self.assertLess(took, 5)  # half a second, if nothing else runs on the machine
 

@@ -279,8 +279,7 @@ def make():
             if not to.startswith("images/index/") and (why := lost(NOTEBOOKS / INDEX, to)):
                 problem(f"index, cell {i}", why)
     cells = [{"cell_type": "markdown", "id": f"index-{i:02}", "metadata": {}, "source": text.splitlines(keepends=True)} for i, text in enumerate(texts)]
-    kernel = {"display_name": "Go (fedkit)", "language": "go", "name": "fedkit"}
-    nb = {"cells": cells, "metadata": {"kernelspec": kernel, "language_info": {"name": "go"}}, "nbformat": 4, "nbformat_minor": 5}
+    nb = {"cells": cells, "metadata": json.loads((NOTEBOOKS / "00_start.ipynb").read_text())["metadata"], "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(nb, ensure_ascii=False, indent=1) + "\n"
 
 

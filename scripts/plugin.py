@@ -1,6 +1,7 @@
 """Keeps XLA's plugin and oneDNN whole. A process that uses a damaged library is ended by the system in the middle of a run.
 
     plugin.py check FILE STAMP                  is silent, or says in a line what is wrong, and exits with 1
+    plugin.py see FILE STAMP                    the same, and notes nothing
     plugin.py record FILE STAMP                 notes the file as it is now, after it was installed
     plugin.py unpack WHEEL SHA256 MEMBER FILE   installs the library that is a member of a wheel
 
@@ -69,7 +70,7 @@ def record(path, stamp, digest=None):
         write(f"{path}.sha256", f"{digest}  {os.path.basename(path)}")
 
 
-def check(path, stamp):
+def check(path, stamp, note=record):
     """Returns what is wrong with a library, nothing if it is whole."""
     if not os.path.isfile(path):
         return "it is missing"
@@ -79,7 +80,7 @@ def check(path, stamp):
     digest = sha256(path)
     want = read(f"{path}.sha256")[:64] or "".join(known[3:] if known[:1] == [str(path)] else [])
     if digest in KNOWN or digest == want or not want and not cut_off(path):
-        record(path, stamp, digest)
+        note(path, stamp, digest)
         return ""
     if not want or cut_off(path):
         return f"it was cut off, at {os.path.getsize(path)} bytes"
@@ -104,11 +105,11 @@ def unpack(wheel, want, member, path):
 
 def main(command, *args):
     try:
-        return {"check": check, "record": record, "unpack": unpack}[command](*args)
+        return {"check": check, "see": lambda *a: check(*a, note=lambda *_: None), "record": record, "unpack": unpack}[command](*args)
     except OSError as e:
         return str(e)
 
 
 if __name__ == "__main__":
     if problem := main(*sys.argv[1:]):
-        sys.exit(problem if sys.argv[1] != "check" else print(problem) or 1)
+        sys.exit(problem if sys.argv[1] not in ("check", "see") else print(problem) or 1)

@@ -40,7 +40,7 @@ COPIES = ROOT / ".venv" / "check"  # each check has a folder of its own there
 MAX_BYTES = 600_000
 MAX_SECONDS = 45  # that a notebook takes alone. Only a warning, because the machine may be busy.
 BESIDE = 1.5  # times as long that it takes beside others: 1.4 to 1.6 on two processors
-CHART_ERROR = "chart error: "  # what a cell prints on stderr instead of a chart
+CHART_ERROR = "chart error: "  # what a cell shows instead of a chart
 PICTURE = 45_000  # bytes that a figure's PNG may have before it gets fewer colors, and then fewer pixels
 KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
 
@@ -67,7 +67,6 @@ def strip(nb):
     """Removes what differs from run to run but means nothing."""
     nb.metadata["kernelspec"] = dict(KERNEL)
     nb.metadata.pop("widgets", None)
-    nb.metadata.get("language_info", {}).pop("version", None)
     for cell in nb.cells:
         cell.metadata.pop("execution", None)
 
@@ -128,7 +127,7 @@ def texts(nb):
         for out in cell.get("outputs", []):
             yield out.get("text", "")
             yield "\n".join(out.get("traceback", []))
-            for mime, data in out.get("data", {}).items():
+            for mime, data in sorted(out.get("data", {}).items(), reverse=True):  # text/plain before text/html
                 if not mime.startswith("image/"):
                     yield data if isinstance(data, str) else str(data)
 
@@ -161,14 +160,10 @@ def failure(nb, error):
     if not isinstance(error, CellExecutionError):
         said = str(error).strip().splitlines() or [type(error).__name__]
     else:
-        said = [s.strip() for s in error.evalue.splitlines() if s.strip()]
-        # The compiler first names the package, and go the command that failed.
-        said = [s for s in said if not s.startswith(("# ", "failed to run "))] or said or [error.ename]
-        if re.match(r"exit status |signal: ", said[0]) and ran:
-            printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines()
-            printed = [s.strip() for s in printed if s.strip() and s.strip() != said[0]]
-            panics = [s for s in printed if s.startswith(("error:", "panic:", "fatal error:"))]
-            said = (panics or [f"{s}: {said[0]}" for s in printed[-1:]]) + said
+        said = [s.strip() for s in error.evalue.splitlines() if s.strip()] or [error.ename]
+        printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines() if ran else []
+        if said[0].startswith("exit status ") and printed:
+            said = [f"{printed[-1].strip()}: {said[0]}"]
     # "a imports b: no such package" comes on two lines.
     return f"{where}: {' '.join(said[:2]) if said[0].endswith(' imports') else said[0]}"
 
@@ -231,7 +226,7 @@ def run(path, timeout, pictures=False):
             on_cell_executed=over,
             resources={"metadata": {"path": str(path.parent)}},
         )
-        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_RAW_ERRORS": "1", "FEDKIT_HELP": "off"}
+        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_HELP": "off", "JPY_SESSION_NAME": ""}
         log = open(Path(tmp) / "kernel.log", "w+")  # GoNB's own log, of interest only if it does not start
         try:
             client.execute(env=env, stdout=log, stderr=log)

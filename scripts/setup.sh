@@ -11,6 +11,7 @@ python=$tools/python/bin/python
 say() { printf '%s\n' "$*" >&2; }
 die() {
 	say "fedkit: $*"
+	[ -z "${ticker:-}" ] || kill "$ticker" 2>/dev/null || :
 	jobs -p | while read -r pid; do kill "$pid" 2>/dev/null || :; done
 	exit 1
 }
@@ -32,6 +33,12 @@ need_home() {
 	[ -z "$why" ] || die "HOME=$HOME cannot be written to ($why); set HOME to a folder that can (Go's caches and the XLA plugin go there)"
 }
 
+need_tmp() {
+	local dir=${TMPDIR:-/tmp} why try
+	why=$({ try=$(mktemp "$dir/.run.XXXXXX") && trap 'rm -f "$try"' EXIT && printf '#!/bin/sh\n' >"$try" && chmod +x "$try" && "$try"; } 2>&1) ||
+		die "no program can be run in ${TMPDIR:+TMPDIR=}$dir (${why##*: }), where Go builds cells and tests: it may be mounted noexec; set TMPDIR to another folder"
+}
+
 need_tools() {
 	local why
 	why=$(refuses "$tools")
@@ -39,12 +46,22 @@ need_tools() {
 	mkdir -p "$tools"/{bin,log,stamps,jupyter}
 }
 
+# older FOUND WANT compares Go's versions, such as go1.19.8 and 1.26.5.
+older() {
+	case $1 in go[0-9]*) ;; *) return 1 ;; esac
+	awk -v a="${1#go}" -v b="$2" 'BEGIN { split(a, x, /[^0-9]/); split(b, y, /[^0-9]/); for (i = 1; i < 4; i++) if (x[i] + 0 != y[i] + 0) exit (x[i] + 0 > y[i] + 0); exit 1 }'
+}
+
 need_go() {
-	local want found
+	local want found here
 	want=$(awk '$1 == "go" { print $2 }' "$root/go.mod")
 	command -v go >/dev/null || die "needs Go $want or newer (https://go.dev/dl); no 'go' on PATH"
-	# Asked inside the module: if Go may fetch newer toolchains by itself, it does so here.
-	found=$(cd "$root" && go env GOVERSION 2>/dev/null) || die "needs Go $want or newer (https://go.dev/dl); found $(cd / && GOTOOLCHAIN=local go env GOVERSION)"
+	here=$(cd / && GOTOOLCHAIN=local go env GOVERSION) || die "needs Go $want or newer (https://go.dev/dl); the 'go' on PATH does not run"
+	if older "$here" "$want"; then # from 1.21 on, Go may fetch newer toolchains by itself
+		if older "$here" 1.21 || [ "$(cd / && go env GOTOOLCHAIN)" = local ]; then die "needs Go $want or newer (https://go.dev/dl); found $here"; fi
+		say "setting up: Go $want, which $here fetches"
+	fi
+	found=$(cd "$root" && go env GOVERSION 2>/dev/null) || die "needs Go $want or newer (https://go.dev/dl); found $here, which cannot fetch it"
 	go_version=$found
 }
 
@@ -81,6 +98,18 @@ key() { cat - "$@" | cksum; }
 fresh() { [ "$(cat "$tools/stamps/$1" 2>/dev/null)" = "$2" ]; } # fresh STEP KEY
 stamp() { printf '%s\n' "$2" >"$tools/stamps/$1.$$" && mv "$tools/stamps/$1.$$" "$tools/stamps/$1"; }
 
+# doing WHAT says what is set up, and from the first time on every ten seconds what a log says last.
+doing() {
+	say "setting up: $1"
+	[ -z "${ticker:-}" ] || return 0
+	while sleep 10 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+		# shellcheck disable=SC2012 # names of steps
+		say "  … after $SECONDS s: $(ls -t "$tools/log" | head -n 1 | (read -r log && printf '%s  ' "$log" && tail -n 1 "$tools/log/$log" | cut -c 1-100))"
+	done </dev/null 9>&- &
+	ticker=$!
+	disown
+}
+
 # Only one setup at a time. The lock belongs to the open file, so it vanishes with the process, however that ends.
 lock() {
 	exec 9>"$tools/lock"
@@ -110,8 +139,8 @@ plugin_folder() {
 	esac
 }
 
-# GoNB ends at some lines of text, such as those of log.Lshortfile, and a program that prints a million lines fills the notebook with
-# them. So it is built from a copy of its sources in which that is mended.
+# GoNB ends at some lines of text, such as those of log.Lshortfile, a program that prints a million lines fills the notebook with them, and
+# a failure ends with paths of temporary folders. So it is built from a copy of its sources in which that is mended.
 install_gonb() {
 	local from to=$tools/gonb file
 	(
@@ -124,15 +153,15 @@ install_gonb() {
 		mkdir "$to"
 		cp -R "$from"/*.go "$from"/go.* "$from"/{common,gonbui,internal,version} "$to"
 		chmod -R u+w "$to"
-		for file in goexec/gonberror.go goexec/execcode.go jpyexec/jpyexec.go; do
+		for file in goexec/gonberror.go goexec/execcode.go goexec/goplsclient/{conn,exec}.go jpyexec/jpyexec.go kernel/messages.go specialcmd/specialcmd.go; do
 			sed -f scripts/gonb/mended.sed "$from/internal/$file" >"$to/internal/$file"
 		done
-		cp scripts/gonb/briefly.go "$to/internal/jpyexec/"
+		cp scripts/gonb/{briefly,ending}.go "$to/internal/jpyexec/"
 		cp go.mod "$tools/gonb.mod"
 		cp go.sum "$tools/gonb.sum"
 		go mod edit -replace github.com/janpfeifer/gonb="$to" "$tools/gonb.mod"
-		go build -modfile="$tools/gonb.mod" -o "$tools/bin/" github.com/janpfeifer/gonb
-		go build -o "$tools/bin/" golang.org/x/tools/cmd/goimports ./scripts/pjrt
+		go build -v -modfile="$tools/gonb.mod" -o "$tools/bin/" github.com/janpfeifer/gonb
+		go build -v -o "$tools/bin/" golang.org/x/tools/cmd/goimports ./scripts/pjrt
 		stamp tools "$1"
 	) >"$tools/log/tools" 2>&1
 }
@@ -143,7 +172,7 @@ install_cell() {
 }
 
 install_gopls() {
-	(cd "$root/scripts/gopls" && go build -ldflags=-s -o "$tools/bin/" golang.org/x/tools/gopls) && stamp gopls "$1"
+	(cd "$root/scripts/gopls" && go build -v -ldflags=-s -o "$tools/bin/" golang.org/x/tools/gopls) && stamp gopls "$1"
 }
 
 # install_plugin tries go-xla's own installer first. If its downloads cannot be reached, it takes a wheel with the same plugin.
@@ -193,7 +222,7 @@ need_cuda() {
 	plugin=$(plugin_folder)/nvidia/pjrt_c_api_cuda_plugin.so
 	case ${GOMLX_BACKEND:-} in xla:cuda*) ;; *) return 0 ;; esac
 	[ ! -e "$plugin" ] && [ -z "${PJRT_PLUGIN_LIBRARY_PATH:-}" ] || return 0
-	say "setting up: XLA's CUDA plugin"
+	doing "XLA's CUDA plugin"
 	"$tools/bin/pjrt" >"$tools/log/cuda" 2>&1 || failed cuda
 	[ -e "$plugin" ] || say "GOMLX_BACKEND=$GOMLX_BACKEND: no CUDA plugin is installed, since go-xla's installer sees no NVIDIA GPU with its driver on Linux x86-64"
 }
@@ -216,7 +245,7 @@ prepare_cells() {
 		go list -e -deps github.com/gomlx/gomlx/core/... github.com/gomlx/gomlx/ml/... github.com/janpfeifer/must >packages
 		(cd "$root" && GOWORK=off go list -e -deps -test ./...) >tested || : # notebooks import what only examples do, and cells fetch nothing
 		(cd "$root" && GOWORK=off go list -m all) >modules || : # go doc in a cell reads the go.mod files of all of them; cells run without
-		if go build -ldflags='-s -linkmode=internal' -o cell . && GOMLX_NO_AUTO_INSTALL=1 ./cell; then
+		if go build -v -ldflags='-s -linkmode=internal' -o cell . && GOMLX_NO_AUTO_INSTALL=1 ./cell; then
 			echo '-s -linkmode=internal' >"$tools/cell-ldflags"
 		else
 			go build -ldflags=-s -o cell .
@@ -246,14 +275,14 @@ finished() {
 failed() {
 	local why log=$tools/log/$1
 	why=$(cause "$log")
-	[ -n "$why" ] || cat "$log" >&2
+	[ -n "$why" ] || grep ' ' "$log" >&2 || : # not what was compiled
 	die "setup failed: $1${why:+: $why; $log has all of it}"
 }
 
 # uncompiled says so and goes on: whoever is changing fedkit wants to see what is wrong in a notebook too.
 uncompiled() {
 	[ -z "$(cause "$tools/log/fedkit")" ] || failed fedkit
-	cat "$tools/log/fedkit" >&2
+	grep ' ' "$tools/log/fedkit" >&2 || : # not what was compiled
 	say "fedkit does not compile (above): cells that import it will not either"
 }
 
@@ -269,6 +298,7 @@ cause() {
 setup() {
 	local python_key packages_key go_key tools_key cell_key gopls_key
 	need_home
+	need_tmp
 	need_go
 	need_cc
 	need_python
@@ -281,7 +311,7 @@ setup() {
 
 	python_key=$(printf '%s\n' "$python_version" | key "$root/scripts/requirements.txt")
 	if ! fresh python "$python_key" || ! "$python" -c '' 2>/dev/null; then
-		say "setting up: JupyterLab"
+		doing "JupyterLab"
 		rm -f "$tools/stamps/python"
 		"$system_python" -m venv --clear "$tools/python" >"$tools/log/python" 2>&1 || failed python
 		in_background jupyter install_jupyter "$python_key"
@@ -290,7 +320,7 @@ setup() {
 	if [ "${1:-}" = tests ]; then
 		packages_key=$(printf '%s\n' "$python_version" | key "$root/scripts/requirements-test.txt")
 		if ! fresh packages "$packages_key" || ! "$tools/test/bin/python" -c '' 2>/dev/null; then
-			say "setting up: pandas, Playwright and other Python packages that only tests need"
+			doing "pandas, Playwright and other Python packages that only tests need"
 			rm -f "$tools/stamps/packages"
 			in_background packages install_packages "$packages_key"
 		fi
@@ -298,9 +328,9 @@ setup() {
 	fi
 
 	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
-	tools_key=$(printf '%s\n' "$go_key" | key "$root"/scripts/gonb/{mended.sed,briefly.go})
+	tools_key=$(printf '%s\n' "$go_key" | key "$root"/scripts/gonb/{mended.sed,briefly.go,ending.go})
 	if ! fresh tools "$tools_key" || [ ! -x "$tools/bin/gonb" ]; then
-		say "setting up: the GoNB kernel"
+		doing "the GoNB kernel"
 		rm -f "$tools/stamps/tools"
 		# Not in a condition, in which bash would go on past a failed command.
 		set +e
@@ -314,24 +344,24 @@ setup() {
 	fi
 	gopls_key=$(printf '%s\n' "$go_version" | key "$root/scripts/gopls/go.mod" "$root/scripts/gopls/go.sum")
 	if ! fresh gopls "$gopls_key" || [ ! -x "$tools/bin/gopls" ]; then
-		say "setting up: gopls, for completion and contextual help"
+		doing "gopls, for completion and contextual help"
 		in_background gopls install_gopls "$gopls_key"
 	fi
 	local problem
 	if ! problem=$("$system_python" "$root/scripts/plugin.py" check "$(plugin_folder)/$plugin_name" "$tools/stamps/plugin"); then
-		say "setting up: XLA's CPU plugin ($problem)"
+		doing "XLA's CPU plugin ($problem)"
 		in_background plugin install_plugin
 	fi
 	if has_onednn && ! problem=$("$system_python" "$root/scripts/plugin.py" check "$(plugin_folder)/$onednn_name" "$tools/stamps/onednn"); then
-		say "setting up: oneDNN, for convolutions ($problem)"
+		doing "oneDNN, for convolutions ($problem)"
 		in_background onednn install_onednn
 	fi
 
 	# Built every time: it costs a fraction of a second, and no cell is then left compiling for minutes.
-	fresh cell "$go_key" || say "setting up: compiling what cells import (minutes, once)"
+	fresh cell "$go_key" || doing "compiling what cells import (minutes, once)"
 	# Commands are left out: they would be linked each time.
 	# shellcheck disable=SC2046 # a package path is one word
-	(cd "$root" && go build $(go list -e -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)) 2>"$tools/log/fedkit" || uncompiled
+	(cd "$root" && go build -v $(go list -e -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)) 2>"$tools/log/fedkit" || uncompiled
 	if ! fresh cell "$go_key"; then
 		set +e # as above
 		prepare_cells "$go_key"
@@ -350,6 +380,7 @@ setup() {
 	# A link, so that the kernel is always this checkout's, wherever it is moved.
 	ln -sfn ../../../../../scripts/kernel "$tools/python/share/jupyter/kernels/fedkit"
 	exec 9>&-
+	[ -z "${ticker:-}" ] || kill "$ticker" 2>/dev/null || :
 
 	# From here on nothing touches the network or Jupyter's folders in HOME.
 	export GOMLX_NO_AUTO_INSTALL=1
@@ -378,8 +409,10 @@ installed() { [ -e "$1" ] || { echo "./scripts/lab setup installs it"; return 1;
 # doctor says what is installed and what is missing, with the command for it, and changes nothing.
 doctor() {
 	local missing='' plugin folder set
+	export GOTOOLCHAIN=local # it may fetch a newer Go otherwise
 	plugin=$(plugin_folder)/$plugin_name
 	checked "Go" "$(go env GOVERSION 2>/dev/null)" need_go
+	checked "temporary files" "${TMPDIR:-/tmp}" need_tmp
 	checked "C compiler" "$(go env CC 2>/dev/null)" compiler
 	checked "Python with venv" "$(need_python 2>/dev/null && printf %s "$system_python $python_version")" need_python
 	system_python=python3
@@ -412,4 +445,4 @@ doctor() {
 	done
 	[ -z "$missing" ]
 }
-sound() { local why; why=$("${system_python:-python3}" "$root/scripts/plugin.py" check "$1" "$tools/stamps/$2") || { echo "$why: ./scripts/lab setup installs it"; return 1; }; }
+sound() { local why; why=$("${system_python:-python3}" "$root/scripts/plugin.py" see "$1" "$tools/stamps/$2") || { echo "$why: ./scripts/lab setup installs it"; return 1; }; }

@@ -51,6 +51,48 @@ class Messages(Temporary):
         (self.folder / "go").symlink_to(shutil.which("go"))
         self.refused(r"^fedkit: needs a C compiler and .*; 'gcc' does not compile$", "export CC=gcc; need_cc", self.folder)
 
+    def go(self, version, toolchain="local"):
+        """Puts a go of that version on PATH, which notes when it would fetch another one."""
+        path = self.folder / "bin" / "go"
+        path.parent.mkdir(exist_ok=True)
+        fetches = f'[ "$GOTOOLCHAIN" = local ] || [ $PWD = / ] || {{ touch {self.folder}/fetched; echo go9.9.9; exit; }}'
+        path.write_text(f'#!/bin/sh\ncase $2 in GOTOOLCHAIN) echo "${{GOTOOLCHAIN:-{toolchain}}}" ;; GOVERSION) {fetches}; echo {version} ;; esac\n')
+        path.chmod(0o755)
+        return f"{path.parent}:{os.environ['PATH']}"
+
+    def test_old_go(self):
+        for version, toolchain in ("go1.19.8", "auto"), ("go1.26.4", "local"):
+            path = self.go(version, toolchain)
+            self.refused(rf"^fedkit: needs Go 1\.\d+\.\d+ or newer \(https://go\.dev/dl\); found {version}$", "unset GOTOOLCHAIN; need_go", path)
+            _, said = setup("doctor", path)
+            self.assertRegex(said, rf"(?m)^missing +Go +needs Go 1\.\d+\.\d+ or newer .*; found {version}$")
+        self.assertEqual((0, ""), setup("unset GOTOOLCHAIN; need_go", self.go("go1.100.0")))
+        self.assertEqual((0, ""), setup("unset GOTOOLCHAIN; need_go", self.go("devel go1.27-a1b2c3")))
+        path = self.go("go1.22.1", "auto")
+        (self.folder / "fetched").unlink(missing_ok=True)
+        setup("doctor", path)
+        self.assertFalse((self.folder / "fetched").exists(), "doctor changes nothing")
+        status, said = setup("unset GOTOOLCHAIN; need_go; echo $go_version", path)
+        self.assertRegex(said, r"^go9\.9\.9\nsetting up: Go 1\.\d+\.\d+, which go1\.22\.1 fetches\n$")
+        self.assertTrue(status == 0 and (self.folder / "fetched").exists())
+
+    def test_where_no_program_runs(self):
+        (self.folder / "chmod").symlink_to(shutil.which("true"))  # as on a file system mounted noexec
+        self.refused(rf"^fedkit: no program can be run in TMPDIR={self.folder} \(Permission denied\), .*noexec", f"TMPDIR={self.folder}; need_tmp", f"{self.folder}:{os.environ['PATH']}")
+        self.assertEqual((0, ""), setup(f"TMPDIR={self.folder}; need_tmp"))
+        self.assertEqual(["chmod"], os.listdir(self.folder))
+
+    def test_it_advances(self):
+        (self.folder / "log").mkdir()
+        (self.folder / "log" / "tools").write_text("one\nexample.com/two\n")
+        quickly = f"tools={self.folder}; sleep() {{ command sleep 0.05; }}; doing this; doing that; command sleep 1; kill $ticker"
+        self.assertRegex(setup(quickly)[1], r"^setting up: this\nsetting up: that\n(  … after \d+ s: tools  example\.com/two\n)+$")
+
+    def test_help_of_tests(self):
+        p = subprocess.run([SETUP.with_name("test"), "--help"], capture_output=True, text=True)
+        self.assertEqual((0, ""), (p.returncode, p.stderr))
+        self.assertRegex(p.stdout, r"^Sets up (?s:.*)  \./scripts/test all (?s:.*)changed since\n$")
+
     def test_doctor(self):
         for name in "dirname", "cat", "awk", "uname":
             (self.folder / name).symlink_to(shutil.which(name))
@@ -135,6 +177,8 @@ class Plugin(Temporary):
         self.assertEqual(["a.whl", "library.so", "plugin.so"], sorted(p.name for p in self.folder.iterdir()))
 
     def test_what_others_installed_counts(self):
+        self.assertEqual("", plugin.main("see", str(self.file), str(self.stamp)))
+        self.assertEqual(["plugin.so"], os.listdir(self.folder))
         self.assertEqual("", self.check())  # by a checkout that records nothing
         self.assertEqual("", self.check(self.folder / "another checkout's stamp"))
         self.file.write_bytes(b"other")

@@ -50,8 +50,8 @@ def key(path):
 
 
 def hidden(path):
-    """Says whether the check runs without this file: what begins with a dot, pictures of texts, and stored results, which it computes again."""
-    return any(part.startswith(".") or part in ("runs", "images") for part in path.parts)
+    """Says whether the check runs without this file: what begins with a dot, pictures of texts, one's own notebooks, and stored results, which it computes again."""
+    return any(part.startswith(".") or part in ("runs", "images", "mine") for part in path.parts)
 
 
 def builds(code):

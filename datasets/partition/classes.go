@@ -23,6 +23,7 @@ type Classes struct {
 	Clients   int     // M; 1 to the number of rows, of training and of test rows
 	PerClient int     `default:"2"` // k, classes per client; the default is at most the number in the data set
 	Sets      [][]int // the classes of each group of clients, in place of PerClient, at most one for each client
+	Sizes     []int   // clients of each of the Sets, Clients in all; default as even as possible
 	Drawn     bool    // without the balance: client i takes class i mod C and k − 1 others, at random; not with Sets
 	Seed      uint64  // chooses classes and rows
 }
@@ -61,7 +62,15 @@ func (r Classes) Partition(d *datasets.Dataset) (*Partitioned, error) {
 }
 
 // group returns the number of a client's set, 0 without Sets.
-func (r Classes) group(client int) int { return client * len(r.Sets) / r.Clients }
+func (r Classes) group(client int) (g int) {
+	if r.Sizes == nil {
+		return client * len(r.Sets) / r.Clients
+	}
+	for client -= r.Sizes[0]; client >= 0; client -= r.Sizes[g] {
+		g++
+	}
+	return g
+}
 
 func (r Classes) checkSets(classes int) error {
 	switch {
@@ -69,6 +78,8 @@ func (r Classes) checkSets(classes int) error {
 		return fmt.Errorf("partition.Classes: Drawn = true: must be false, as there are Sets")
 	case r.Sets != nil && r.PerClient != 0:
 		return fmt.Errorf("partition.Classes: PerClient = %d: must be 0, as there are Sets", r.PerClient)
+	case r.Sizes != nil && (len(r.Sizes) != len(r.Sets) || slices.Min(r.Sizes) < 1 || sum(r.Sizes) != r.Clients):
+		return fmt.Errorf("partition.Classes: Sizes = %v: must be a number ≥ 1 for each of the Sets, %d, which make %s", r.Sizes, len(r.Sets), count(r.Clients))
 	case len(r.Sets) > r.Clients:
 		return fmt.Errorf("partition.Classes: %s: must be at most %d, one for each client", several(len(r.Sets), "set"), r.Clients)
 	}
@@ -84,7 +95,11 @@ func (r Classes) checkSets(classes int) error {
 // String returns "20 clients, 2 classes each", with "drawn" if they are, or "20 clients, classes of 4 groups", and the seed unless it is 0.
 func (r Classes) String() string {
 	if r.Sets != nil {
-		return fmt.Sprintf("%s, classes of %s%s", count(r.Clients), several(len(r.Sets), "group"), seeded(r.Seed))
+		sizes := ""
+		if r.Sizes != nil {
+			sizes = fmt.Sprintf(" of %v", r.Sizes)
+		}
+		return fmt.Sprintf("%s, classes of %s%s%s", count(r.Clients), several(len(r.Sets), "group"), sizes, seeded(r.Seed))
 	}
 	drawn := ""
 	if r.Drawn {
@@ -131,4 +146,12 @@ func (r Classes) deal(part string, labels []int32, holders [][]int) ([][]int, er
 		}
 	}
 	return rows, nil
+}
+
+// sum adds numbers.
+func sum(numbers []int) (n int) {
+	for _, v := range numbers {
+		n += v
+	}
+	return n
 }

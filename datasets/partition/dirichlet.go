@@ -30,6 +30,10 @@ import (
 // MinTrain = 1 changes least. If αM is small, or there are few rows per client, many clients are topped up and MinTrain
 // is the usual size.
 //
+// With Redraw, the shares are drawn anew until every client has MinTrain training rows, and no training row is moved. A client that
+// already has an equal share of all rows, N/M, gets none of the classes after that, so that sizes differ less. Such are the program of
+// Li et al., Federated Learning on Non-IID Data Silos, 2022 (arXiv 2102.02079), and those that took it over.
+//
 // Source: T.-M. H. Hsu, H. Qi, M. Brown, Measuring the Effects of Non-Identical Data Distribution for Federated Visual
 // Classification, 2019 (arXiv 1909.06335), who draw each client's labels from Dir(α·p), at equal sizes. Drawing per
 // class, with unequal sizes, is from M. Yurochkin et al., Bayesian Nonparametric Federated Learning of Neural Networks,
@@ -39,6 +43,7 @@ type Dirichlet struct {
 	Alpha    float64 `range:"(0,inf)"`                                                                            // α; 0.1 is very unequal, 1 unequal, 100 close to IID, the limit
 	MinTrain int     `range:"[1,inf)" default:"10 rows, or half an equal share (but at least 1) if that is less"` // least training rows per client
 	MinTest  int     `range:"[1,inf)" default:"1"`                                                                // least test rows per client
+	Redraw   bool    // draw shares anew instead of topping clients up to MinTrain
 	Seed     uint64  // chooses shares and rows
 }
 
@@ -49,6 +54,21 @@ func (r Dirichlet) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err != nil {
 		return nil, err
 	}
+	deal := r.topped
+	if r.Redraw {
+		deal = r.redrawn
+	}
+	train, logp, err := deal(d)
+	if err != nil {
+		return nil, err
+	}
+	test := handOut(d.Test.Labels, d.Classes, r.Clients, stream(r.Seed, "test"), func(c, i int) float64 { return math.Exp(logp[c][i]) }, r.MinTest,
+		func(c, i int) float64 { return math.Log(float64(len(train.held[c][i]))) })
+	return dealt(d, train.all(), test.all()), nil
+}
+
+// topped deals the training rows, tops clients up, and returns the shares, log p_ci.
+func (r Dirichlet) topped(d *datasets.Dataset) (*hand, [][]float64, error) {
 	src := stream(r.Seed, "shares")
 	n, logp := make([]float64, d.Classes), make([][]float64, d.Classes) // n_c, log p_ci
 	for c := range logp {
@@ -57,17 +77,47 @@ func (r Dirichlet) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	for _, c := range d.Train.Labels {
 		n[c]++
 	}
-	share := func(c, i int) float64 { return math.Exp(logp[c][i]) }
-	train := handOut(d.Train.Labels, d.Classes, r.Clients, stream(r.Seed, "train"), share, r.MinTrain,
-		func(c, i int) float64 { return logp[c][i] + math.Log(n[c]) })
-	test := handOut(d.Test.Labels, d.Classes, r.Clients, stream(r.Seed, "test"), share, r.MinTest,
-		func(c, i int) float64 { return math.Log(float64(len(train.held[c][i]))) })
-	return dealt(d, train.all(), test.all()), nil
+	return handOut(d.Train.Labels, d.Classes, r.Clients, stream(r.Seed, "train"), func(c, i int) float64 { return math.Exp(logp[c][i]) }, r.MinTrain,
+		func(c, i int) float64 { return logp[c][i] + math.Log(n[c]) }), logp, nil
 }
 
-// String returns "20 clients, Dirichlet α = 0.5", and the seed unless it is 0.
+// mostDraws bounds the draws of shares.
+const mostDraws = 1000
+
+// redrawn deals the training rows by shares that are drawn until every client has enough of them, and returns these, log p_ci.
+func (r Dirichlet) redrawn(d *datasets.Dataset) (*hand, [][]float64, error) {
+	shares, rows := stream(r.Seed, "shares"), stream(r.Seed, "train")
+	for range mostDraws {
+		h, logp := newHand(d.Train.Labels, d.Classes, r.Clients, rows), make([][]float64, d.Classes)
+		for c := range logp {
+			logp[c] = logShares(r.Clients, r.Alpha, shares)
+			for i, n := range h.size {
+				if n*r.Clients >= d.Train.Len() {
+					logp[c][i] = math.Inf(-1)
+				}
+			}
+			floats.AddConst(-floats.LogSumExp(logp[c]), logp[c])
+			p := make([]float64, r.Clients)
+			for i := range p {
+				p[i] = math.Exp(logp[c][i])
+			}
+			h.deal(c, p)
+		}
+		if slices.Min(h.size) >= r.MinTrain {
+			return h, logp, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("partition.Dirichlet: MinTrain = %d: must be less, as none of %d draws gave every client that many rows; or Redraw must be false",
+		r.MinTrain, mostDraws)
+}
+
+// String returns "20 clients, Dirichlet α = 0.5", whether shares are redrawn, and the seed unless it is 0.
 func (r Dirichlet) String() string {
-	return fmt.Sprintf("%s, Dirichlet α = %v%s", count(r.Clients), r.Alpha, seeded(r.Seed))
+	redraw := ""
+	if r.Redraw {
+		redraw = ", redrawn"
+	}
+	return fmt.Sprintf("%s, Dirichlet α = %v%s%s", count(r.Clients), r.Alpha, redraw, seeded(r.Seed))
 }
 
 // checked returns the rule with its defaults filled in, or an error.

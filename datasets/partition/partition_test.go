@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -44,9 +45,52 @@ func checkWhole(t *testing.T, deal *Partitioned) {
 		"dealt %d train and %d test rows of %d and %d", train, test, deal.Data.Train.Len(), deal.Data.Test.Len())
 }
 
+// With Redraw every row is dealt, every client has its least number, and one that had an equal share got none of the later classes. Test
+// rows have the proportions of training rows.
+func TestRedraw(t *testing.T) {
+	d := labeled(6000, 3000, 6, 1)
+	full := 0
+	for seed := range uint64(20) {
+		rule := Dirichlet{Clients: 30, Alpha: 0.2, MinTrain: 10, Redraw: true, Seed: seed}
+		deal := must.M1(rule.Partition(d))
+		checkWhole(t, deal)
+		expect.Must(t, reflect.DeepEqual(deal, must.M1(rule.Partition(d))), "another deal with the same seed")
+		train, test := Labels(d, deal.Clients), make([][]int, 30)
+		var classes [6]float64
+		for _, l := range d.Train.Labels {
+			classes[l]++
+		}
+		var of [6]float64
+		for _, l := range d.Test.Labels {
+			of[l]++
+		}
+		for i, c := range deal.Clients {
+			expect.Must(t, len(c.Train) >= 10 && len(c.Test) >= 1, "client %d has %d train and %d test rows", i, len(c.Train), len(c.Test))
+			test[i] = make([]int, 6)
+			for _, row := range c.Test {
+				test[i][d.Test.Labels[row]]++
+			}
+			held := 0
+			for l := range 6 {
+				n := float64(train[i][l])
+				if held >= 200 {
+					full++
+					expect.Must(t, n == 0, "seed %d: client %d has %v rows of class %d, and had %d before", seed, i, n, l, held)
+				}
+				held += train[i][l]
+				got, want := float64(test[i][l]), n/classes[l]*of[l]
+				expect.Must(t, math.Abs(got-want) <= 3, "seed %d: client %d has %v test rows of class %d, want %v", seed, i, got, l, want)
+			}
+		}
+	}
+	expect.That(t, full > 100, "only %d times a class was kept from a full client", full)
+	_, err := Dirichlet{Clients: 30, Alpha: 0.01, MinTrain: 150, Redraw: true}.Partition(d)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "partition.Dirichlet: MinTrain = 150: must be less, as none of 1000 draws gave every client that many rows"), "%v", err)
+}
+
 func TestDealsAreWhole(t *testing.T) {
 	d := labeled(1000, 250, 7, 1)
-	for _, rule := range []Dirichlet{{Clients: 30, Alpha: 0.01}, {Clients: 30, Alpha: 0.5, MinTrain: 5, MinTest: 3}, {Clients: 30, Alpha: 100}, {Clients: 250, Alpha: 0.1, MinTrain: 4}} {
+	for _, rule := range []Dirichlet{{Clients: 30, Alpha: 0.01}, {Clients: 30, Alpha: 0.5, MinTrain: 5, MinTest: 3}, {Clients: 30, Alpha: 100}, {Clients: 250, Alpha: 0.1, MinTrain: 4}, {Clients: 30, Alpha: 0.5, MinTrain: 5, MinTest: 3, Redraw: true}} {
 		for rule.Seed = range 50 {
 			deal := must.M1(rule.Partition(d))
 			checkWhole(t, deal)

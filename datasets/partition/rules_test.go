@@ -232,6 +232,13 @@ func TestClasses(t *testing.T) {
 			expect.That(t, (n > 0) == want, "client %d of group %d has %d of class %d", i, group, n, c)
 		}
 	}
+	// Groups of other sizes, whose classes overlap
+	deal = must.M1(Classes{Clients: 6, Sets: [][]int{{0, 1, 2, 3, 4, 5}, {5, 6, 7, 8, 9}}, Sizes: []int{4, 2}, Seed: 1}.Partition(d))
+	checkWhole(t, deal)
+	for i, counts := range Labels(d, deal.Clients) {
+		group := deal.Clients[i].Group
+		expect.That(t, group == i/4 && (counts[0] > 0) == (group == 0) && counts[5] > 0, "client %d of group %d has %v", i, group, counts)
+	}
 	// Classes that nobody takes are left over.
 	deal = must.M1(Classes{Clients: 2, PerClient: 3}.Partition(d))
 	expect.OK(t, deal.Check())
@@ -560,6 +567,9 @@ func TestErrorsOfRules(t *testing.T) {
 		{Classes{Clients: 6, PerClient: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
 		{Classes{Clients: 2, PerClient: 2, Sets: [][]int{{0}}}, d, "partition.Classes: PerClient = 2: must be 0, as there are Sets"},
 		{Classes{Clients: 2, Drawn: true, Sets: [][]int{{0}}}, d, "partition.Classes: Drawn = true: must be false, as there are Sets"},
+		{Classes{Clients: 4, Sets: [][]int{{0}, {1}}, Sizes: []int{3, 2}}, d, "partition.Classes: Sizes = [3 2]: must be a number ≥ 1 for each of the Sets, 2, which make 4 clients"},
+		{Classes{Clients: 4, Sizes: []int{3, 1}}, d, "partition.Classes: Sizes = [3 1]: must be a number ≥ 1 for each of the Sets, 0, which make 4 clients"},
+		{Classes{Clients: 4, Sets: [][]int{{0}, {1}}, Sizes: []int{4, 0}}, d, "partition.Classes: Sizes = [4 0]: must be a number ≥ 1 for each of the Sets, 2, which make 4 clients"},
 		{Classes{Clients: 2, Sets: [][]int{{0}, {1}, {2}}}, d, "partition.Classes: 3 sets: must be at most 2, one for each client"},
 		{Classes{Clients: 2, Sets: [][]int{{0}, {1, 3}}}, d, "partition.Classes: Sets[1] = [1 3]: must be different classes in [0, 3)"},
 		{Classes{Clients: 2, Sets: [][]int{{1, 1}}}, d, "partition.Classes: Sets[0] = [1 1]: must be different classes in [0, 3)"},
@@ -628,10 +638,12 @@ func TestWords(t *testing.T) {
 		"20 clients, IID":                                                                   IID{Clients: 20},
 		"1 client, IID, seed 4":                                                             IID{Clients: 1, Seed: 4},
 		"20 clients, Dirichlet α = 0.5":                                                     Dirichlet{Clients: 20, Alpha: 0.5},
+		"100 clients, Dirichlet α = 0.1, redrawn, seed 2":                                   Dirichlet{Clients: 100, Alpha: 0.1, Redraw: true, Seed: 2},
 		"100 clients, Dirichlet α = 0.03, seed 123":                                         Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
 		"2 clients, given":                                                                  make(Given, 2),
 		"100 clients, 2 shards each":                                                        Shards{Clients: 100},
 		"5 clients, classes of 2 groups":                                                    Classes{Clients: 5, Sets: [][]int{{0, 1}, {1, 2}}},
+		"5 clients, classes of 2 groups of [1 4]":                                           Classes{Clients: 5, Sets: [][]int{{0, 1}, {1, 2}}, Sizes: []int{1, 4}},
 		"5 clients, 2 classes each, drawn":                                                  Classes{Clients: 5, Drawn: true},
 		"5 clients, 1 class each, seed 2":                                                   Classes{Clients: 5, PerClient: 1, Seed: 2},
 		"20 clients, sizes by Dirichlet α = 0.5":                                            Quantity{Clients: 20, Alpha: 0.5},
@@ -691,7 +703,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	case 0:
 		return IID{Clients: n, Seed: seed}
 	case 1:
-		return Dirichlet{Clients: n, Alpha: x, MinTrain: m, Seed: seed}
+		return Dirichlet{Clients: n, Alpha: x, MinTrain: m, Redraw: flag, Seed: seed}
 	case 2:
 		return Shards{Clients: n, PerClient: m, Seed: seed}
 	case 3:

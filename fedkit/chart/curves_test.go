@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,8 +57,85 @@ func TestCoincidingLines(t *testing.T) {
 		expect.That(t, slices.Equal(got, want), "%s has the dashes %v, want %v", name, got, want)
 	}
 	l := s.legend[2]
-	expect.That(t, l.name == "C" && slices.Equal(l.dash, []float64{16, 8}) && s.panels[0].Note == "a note; lines coincide: A, C, D" && s.panels[1].Note == "",
+	expect.That(t, l.name == "C" && slices.Equal(l.dash, []float64{16, 8}) && s.panels[0].Note == "a note; lines coincide: A, C, D" && !s.panels[0].noted && s.panels[1].noted,
 		"legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
+}
+
+// Names with commas are told apart, and a note lists three groups of lines at most.
+func TestCoincidingLinesHaveShortNotes(t *testing.T) {
+	f := &Figure{}
+	for i := range 10 {
+		for _, name := range []string{"again, Ward", "again, C = 10"} {
+			f.Series = append(f.Series, Series{Name: fmt.Sprintf("%s, %d", name, i/2), X: []float64{1, 2}, Y: []float64{0, float64(i / 2)}})
+		}
+	}
+	s := expect.Value(Row{f}.prepare())(t)
+	want := "lines coincide: “again, Ward, 0”, “again, C = 10, 0”; “again, Ward, 1”, “again, C = 10, 1”; “again, Ward, 2”, “again, C = 10, 2”; …"
+	expect.That(t, s.panels[0].Note == want, "%s", s.panels[0].Note)
+}
+
+// The dots of an x are shown together, that under the pointer alone is large, and a line crosses the figure there.
+func TestPointer(t *testing.T) {
+	f := Curves("", "x", "y", Series{Name: "A", X: make([]float64, 20), Y: make([]float64, 20)}, Series{Name: "B", X: make([]float64, 20), Y: make([]float64, 20)})
+	for _, s := range f.Series {
+		for i := range s.X {
+			s.X[i] = float64(i)
+		}
+	}
+	layers := f.VegaLite()["layer"].([]any)[0].(object)["layer"].([]any)
+	across, dots := layers[0].(object), layers[2].(object)
+	hover := dots["params"].([]any)[0].(object)
+	expect.That(t, fmt.Sprint(hover["select"].(object)["fields"]) == "[x s k]", "%v: the points of a series are one row of data, so an id would be that of all", hover)
+	expect.That(t, strings.Contains(fmt.Sprint(dots["encoding"].(object)["opacity"]), "indexof(hover_0_0.x, datum.x) >= 0"), "%v", dots)
+	size := dots["encoding"].(object)["size"].(object)
+	expect.That(t, size["value"] == 36.0 && size["condition"].(object)["param"] == hover["name"] && size["condition"].(object)["value"] == 144.0, "%v", size)
+	expect.That(t, fmt.Sprint(across["transform"]) == "[map[filter:map[empty:false param:hover_0_0]]]" && across["mark"].(object)["type"] == "rule", "%v", across)
+}
+
+// Names beyond the colors have marks, in cells, as dots and in the legend.
+func TestMoreNamesThanColors(t *testing.T) {
+	for _, mark := range []Mark{Cells, Dots} {
+		f := &Figure{}
+		for i := range len(base) + 2 {
+			s := Series{Name: fmt.Sprint("cluster ", i), Color: i + 1, Mark: mark}
+			s.Cell(float64(i), float64(i+1), 0, 1)
+			f.Series = append(f.Series, s)
+		}
+		spec := fmt.Sprint(f.VegaLite())
+		expect.That(t, strings.Contains(spec, "'cross', 'cross'][datum.index]"), "the legend has no marks: %s", spec)
+		want := map[Mark]string{Cells: "l:[+ +]", Dots: "circle cross cross]"}[mark]
+		expect.That(t, strings.Contains(spec, want), "no %q in %s", want, spec)
+	}
+}
+
+// A color of its own is the same whatever the figure has beside it, and takes none from the others.
+func TestColorOfItsOwn(t *testing.T) {
+	f := &Figure{Series: []Series{{Name: "A", X: []float64{1}, Y: []float64{1}, Mark: Dots}, {Name: "group 3", Color: 4, X: []float64{1}, Y: []float64{1}, Mark: Dots}, {Name: "B", X: []float64{1}, Y: []float64{1}, Mark: Dots}}}
+	s := expect.Value(Row{f}.prepare())(t)
+	expect.That(t, s.style["A"].color == base[0] && s.style["group 3"].color == base[3] && s.style["B"].color == base[1], "%v %v %v", s.style["A"], s.style["group 3"], s.style["B"])
+}
+
+// All columns of a heat map have names: on several lines, or turned in a panel that is too narrow for them.
+func TestEveryColumnHasAName(t *testing.T) {
+	f := &Figure{X: Axis{Names: []string{"MLP, rotation", "MLP, permuted", "LeNet, rotation", "LeNet, permuted"}}, Y: Axis{Names: []string{"a"}}, Width: 240, Height: 60,
+		Series: []Series{{Name: "s", Mark: Cells, X: []float64{-0.5}, X2: []float64{0.5}, Y: []float64{-0.5}, Y2: []float64{0.5}}}}
+	s := expect.Value(Row{f}.prepare())(t)
+	x := &s.panels[0].x
+	expect.That(t, len(x.ticks) == 4 && x.label(0) == "MLP,\nrotation" && x.turn > 0.5 && x.turn < 1, "ticks %v, %q, turned below %v", x.ticks, x.label(0), x.turn)
+	axis := x.channel("x")["axis"].(object)
+	expect.That(t, axis["labelOverlap"] == false && strings.HasSuffix(axis["labelAngle"].(object)["expr"].(string), "? -40 : 0"), "%v", axis)
+	f.X.Names = strings.Split(strings.Repeat("ab ", 60), " ")
+	s = expect.Value(Row{f}.prepare())(t)
+	expect.That(t, len(s.panels[0].x.ticks) < 20, "%d names in 240 pixels", len(s.panels[0].x.ticks))
+}
+
+// A figure that stands alone has a heading that is not as narrow as it is.
+func TestNarrowFiguresHaveWideHeadings(t *testing.T) {
+	f := sized(160, 200)
+	f.Title, f.Note = "Cluster of each client: IFCA", "strip: true group; a column is rounds in which no client moves"
+	title := f.VegaLite()["title"].(object)
+	expect.That(t, title["text"] == f.Title && strings.HasPrefix(fmt.Sprint(title["subtitle"]), "map[expr:room < 540 ? ["), "%v", title)
+	expect.That(t, len(fmt.Sprint(Row{f, f}.VegaLite()["concat"].([]any)[0].(object)["title"])) > 200, "the heading of a row's figure is as wide as the figure")
 }
 
 func TestBins(t *testing.T) {

@@ -123,10 +123,15 @@ func (s *sheet) setApart() {
 			}
 			const most = 4
 			names := strings.Join(same[:min(len(same), most)], ", ")
+			if strings.Count(names, ",") >= min(len(same), most) { // in the names too
+				names = "“" + strings.Join(same[:min(len(same), most)], "”, “") + "”"
+			}
 			if len(same) > most {
 				names += ", …"
 			}
-			says = append(says, names)
+			if says = append(says, names); len(says) > 3 {
+				says = append(says[:3], "…")
+			}
 		}
 		if says != nil {
 			p.say("lines coincide: %s", table.NoBreak(strings.Join(says, "; ")))

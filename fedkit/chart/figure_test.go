@@ -60,10 +60,10 @@ func TestTicks(t *testing.T) {
 		values []float64
 		want   string
 	}{
-		{Axis{Percent: true}, []float64{0.12, 0.93}, "0% 20% 40% 60% 80% 100%"},
-		{Axis{Percent: true}, []float64{0.931, 0.938}, "93.0% 93.2% 93.4% 93.6% 93.8%"},
-		{Axis{Percent: true}, []float64{1, 1}, "98.0% 98.5% 99.0% 99.5% 100.0%"},
-		{Axis{Percent: true, Log: true}, []float64{1e-6, 0.05}, "0.0001% 0.001% 0.01% 0.1% 1% 10%"},
+		{Axis{Percent: true}, []float64{0.12, 0.93}, "0\u00a0% 20\u00a0% 40\u00a0% 60\u00a0% 80\u00a0% 100\u00a0%"},
+		{Axis{Percent: true}, []float64{0.931, 0.938}, "93.0\u00a0% 93.2\u00a0% 93.4\u00a0% 93.6\u00a0% 93.8\u00a0%"},
+		{Axis{Percent: true}, []float64{1, 1}, "98.0\u00a0% 98.5\u00a0% 99.0\u00a0% 99.5\u00a0% 100.0\u00a0%"},
+		{Axis{Percent: true, Log: true}, []float64{1e-6, 0.05}, "0.0001\u00a0% 0.001\u00a0% 0.01\u00a0% 0.1\u00a0% 1\u00a0% 10\u00a0%"},
 		{Axis{Whole: true}, []float64{1, 60}, "10 20 30 40 50 60"},
 		{Axis{Whole: true}, []float64{3, 3}, "3"},
 		{Axis{Whole: true}, []float64{-0.7, 9.7}, "0 2 4 6 8"},

@@ -15,6 +15,7 @@ const (
 	spacing  = 32   // between figures of a row
 	padding  = 8    // around them
 	tight    = 150  // a row has fewer columns before its figures get narrower than this
+	growth   = 1.5  // how much wider a figure gets than it asks for, in a wide cell
 	wideFont = 1.15 // how much wider letters may be in a browser that has neither Helvetica nor Arial
 )
 
@@ -50,10 +51,10 @@ func (s *sheet) fit(spec object) {
 		columns, around, smallest = strconv.Itoa(across), sums/float64(across), 40
 	}
 	spec["config"].(object)["params"] = []any{
-		object{"name": "room", "value": float64(across)*math.Ceil(width+around) - float64(free)},
+		object{"name": "room", "value": max(roomy+60, float64(across)*math.Ceil(width+around)-float64(free))},
 		object{"name": "columns", "value": float64(across)}, object{"name": "shrink", "value": 1.0},
 	}
-	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, 1)", free, around, width, round(min(smallest, width)/width, 3))
+	shrink := fmt.Sprintf("clamp(((room + %d) / columns - %g) / %g, %g, %g)", free, around, width, round(min(smallest, width)/width, 3), growth)
 	var patch, sizes []any                       // sizes of a figure that stands alone are its own
 	replace := func(path string, value object) { // by JSON Patch (RFC 6902)
 		patch = append(patch, object{"op": "replace", "path": path, "value": value})
@@ -90,11 +91,23 @@ func (s *sheet) fit(spec object) {
 	spec["usermeta"] = object{"embedOptions": object{"renderer": "svg", "patch": patch}}
 }
 
-// sizes are the expressions for a panel's width and, if cells keep their shape, for its height.
+// growth is the factor of what keeps its shape in a panel: its heights grow by the square root of what its width does, but for a matrix.
+func (p *panel) growth() string {
+	if p.matrix() {
+		return "shrink"
+	}
+	return "min(shrink, sqrt(shrink))"
+}
+
+// sizes are the expressions for a panel's width and, unless it is one of rows with names, for its height.
 func (p *panel) sizes() [2]string {
 	width := fmt.Sprintf("floor(%d * shrink)", p.Width)
-	if !p.matrix() {
+	switch {
+	case p.matrix():
+	case p.Y.Names != nil:
 		return [2]string{width}
+	default:
+		return [2]string{width, fmt.Sprintf("floor(%d * sqrt(max(1, shrink)))", p.Height)}
 	}
 	if n := int(p.x.hi - p.x.lo); n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
 		width = fmt.Sprintf("%d * max(1, floor(%g * shrink))", n, round(float64(p.Width)/float64(n), 5))

@@ -35,6 +35,9 @@ var base = []color.NRGBA{
 // dashes are those of eight series each.
 var dashes = [][]float64{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 
+// again are the marks in cells of names that share their color with one name before them, or with more.
+var again = []string{"▲", "+"}
+
 var (
 	ink   = color.NRGBA{0x33, 0x33, 0x33, 0xff} // text
 	faint = color.NRGBA{0x75, 0x75, 0x75, 0xff} // notes and target lines
@@ -48,6 +51,7 @@ type style struct {
 	color color.NRGBA
 	dash  []float64 // in CSS pixels; nil for a solid line
 	mark  Mark      // in the legend
+	again int       // names before it that have its color
 }
 
 // shade runs from light to dark: the sequential palette YlGnBu of C. Brewer's ColorBrewer, without its two palest colors,
@@ -64,14 +68,15 @@ var shade = []color.NRGBA{
 // above and below are those of the largest values of either sign, on a scale that has both.
 var above, below = color.NRGBA{0x21, 0x66, 0xac, 0xff}, color.NRGBA{0xb2, 0x18, 0x2b, 0xff}
 
-// style is the style of the i-th name of a sheet: ink, a shade, or the palette, with other dashes after every eight.
+// style is the style of the i-th name of a sheet: ink, a shade, or the palette, with other dashes after every eight and marks after
+// every sixteen.
 func (s *Series) style(i int) style {
-	st := style{name: s.Name, mark: s.Mark, color: base[i%len(base)], dash: dashes[i/8%len(dashes)]}
+	st := style{name: s.Name, mark: s.Mark, color: base[i%len(base)], dash: dashes[i/8%len(dashes)], again: i / len(base)}
 	switch {
 	case s.Ink:
-		st.color, st.dash = ink, nil
+		st.color, st.dash, st.again = ink, nil, 0
 	case s.Shade > 0:
-		st.color, st.dash = along(shade, s.Shade), nil
+		st.color, st.dash, st.again = along(shade, s.Shade), nil, 0
 	}
 	return st
 }

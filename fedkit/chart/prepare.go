@@ -70,13 +70,16 @@ func (r Row) prepare() (*sheet, error) {
 	for _, t := range names {
 		of := cmp.Or(t.Of, t.Name)
 		place, known := places[of]
-		if !known {
+		switch {
+		case t.Color > 0:
+			place = t.Color - 1
+		case !known:
 			place = len(places)
 		}
 		st := t.style(place)
 		if like := s.style[t.Like]; like != nil && t.Like != "" {
 			st = like.companion(t.Name)
-		} else if !t.Ink && t.Shade <= 0 {
+		} else if !t.Ink && t.Shade <= 0 && t.Color <= 0 {
 			places[of] = place
 		}
 		st.mark = t.Mark
@@ -154,6 +157,9 @@ func numbersIn(name string) (all []float64) {
 func (s *sheet) across() int {
 	n := len(s.panels)
 	lines := (n + 3) / 4
+	if n%5 == 0 && n > 5 { // ten are two lines of five
+		return 5
+	}
 	return (n + lines - 1) / lines
 }
 
@@ -255,21 +261,42 @@ func (s *sheet) shareAxes() {
 	}
 }
 
-// finishAxes chooses the ticks. What all figures say, the title of y and the note, stands at the first one.
+// finishAxes chooses the ticks. What all figures say, the title of y and the note, stands at the first one. A figure without a note has
+// the room of one, if another of the row has a note.
 func (s *sheet) finishAxes() {
 	first := s.panels[0]
 	title, note := len(s.panels) > 1, len(s.panels) > 1
 	for _, p := range s.panels {
 		title, note = title && p.Y.Title == first.Y.Title, note && p.Note == first.Note
 	}
+	longest := slices.MaxFunc(s.panels, func(a, b *panel) int { return len(a.Note) - len(b.Note) }).Note
 	for i, p := range s.panels {
-		p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest(p.X.Names)+6))
+		p.x.finish(p.Width/70, p.Width/45, p.nameColumns())
 		p.y.finish(p.Height/45, p.Height/22, p.Height/11)
-		p.column, p.noted = i%s.across(), note && i > 0
+		p.column, p.noted, p.x.top = i%s.across(), note && i > 0, p.Height > tall
 		if title {
 			p.y.beside = i
 		}
+		if p.Note == "" && longest != "" { // all titles are as high
+			p.Note, p.noted = longest, true
+		}
 	}
+}
+
+// nameColumns returns how many of the names of columns there is room for, and lets them have several lines, or turn, so that there is
+// room for all.
+func (p *panel) nameColumns() int {
+	names, room := p.X.Names, float64(p.Width)/float64(max(1, len(p.X.Names)))
+	if fit := p.Width / (7*longest(names) + 6); fit >= len(names) || room < nameStep {
+		return fit
+	}
+	if most := slices.Max(each(names, func(n string) float64 { return wide(n, small) })); most+6 > room/4 {
+		for i, name := range names {
+			names[i] = broken(name, small, max(room-6, 40))
+		}
+		p.x.turn = round((6+slices.Max(each(names, func(n string) float64 { return wide(n, small) })))/room, 2)
+	}
+	return len(names)
 }
 
 // share widens the ranges of two axes to that of both, if they are of the same quantity.

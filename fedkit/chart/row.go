@@ -50,7 +50,7 @@ func (r Row) draw(paint func(*sheet) error) error {
 	})
 }
 
-// ErrorPrefix begins the line on standard error that says why a chart could not be drawn, so that scripts can find it.
+// ErrorPrefix begins the text that says why a chart could not be drawn, so that scripts can find it.
 const ErrorPrefix = display.ErrorPrefix
 
 var errEmpty = errors.New("no series has a point with finite values")

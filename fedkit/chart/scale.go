@@ -15,10 +15,12 @@ type scale struct {
 	Axis
 	lo, hi float64
 	ticks  []float64
-	format string // of the ticks, for Vega-Lite
-	digits int    // decimals of the ticks; -1 if they are written in another way, and format does not say how
-	beside int    // place in a row of figures whose y axes have one title, which the first of a line shows for all
-	powers bool   // all ticks are written as powers of ten, since some would be long
+	format string  // of the ticks, for Vega-Lite
+	digits int     // decimals of the ticks; -1 if they are written in another way, and format does not say how
+	beside int     // place in a row of figures whose y axes have one title, which the first of a line shows for all
+	turn   float64 // names of columns turn in panels that are narrower than this share of what they ask for
+	top    bool    // the axis is above a figure whose lower end is out of sight
+	powers bool    // all ticks are written as powers of ten, since some would be long
 }
 
 // holds reports whether a value can be drawn on the axis. Beyond some bounds, ticks would no longer be numbers.
@@ -203,7 +205,7 @@ func (s *scale) label(v float64) string {
 	case s.Names != nil:
 		return s.Names[int(v)]
 	case s.Percent:
-		return table.Minus(strconv.FormatFloat(round(100*v, 12), 'f', s.digits, 64)) + "%"
+		return table.Minus(strconv.FormatFloat(round(100*v, 12), 'f', s.digits, 64)) + "\u00a0%"
 	case s.digits < 0 && v != 0 && (s.powers || lengthy(math.Abs(v))):
 		return table.Minus(strconv.FormatFloat(v, 'e', -1, 64))
 	}

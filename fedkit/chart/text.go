@@ -44,6 +44,8 @@ const (
 	titleSize = 14.0
 	nameStep  = 13.0 // from one line of a long name to the next
 	longName  = 300. // names in a legend have lines no wider than this
+	roomy     = 480  // titles and notes of a figure that stands alone have lines as wide as this
+	tall      = 800  // figures this high have their x axis on top
 )
 
 // wide is about how wide words are in Helvetica or Arial, the longest line of them if there are several.
@@ -83,6 +85,15 @@ func broken(words string, size, width float64) string {
 		}
 	}
 	return done + line
+}
+
+// alone is heading for a narrow panel that has the room beside it.
+func (p *panel) alone(words string, size float64) any {
+	narrow, wide := broken(words, size, max(250, float64(p.Width))), broken(words, size, roomy)
+	if narrow == wide && narrow == words {
+		return words
+	}
+	return expr("room < %d ? %s : %s", roomy+60, quote(narrow), quote(wide))
 }
 
 // heading is the title or the note of a panel for Vega, in lines about as wide as the panel. One that the room makes narrower has

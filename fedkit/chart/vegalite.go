@@ -79,6 +79,9 @@ func (s *sheet) view(i int) object {
 	s.separate(view)
 	if p.Title != "" || p.Note != "" {
 		title := object{"text": p.heading(p.Title, titleSize), "subtitle": p.heading(p.Note, small)}
+		if len(s.panels) == 1 && p.Width < roomy {
+			title = object{"text": p.alone(p.Title, titleSize), "subtitle": p.alone(p.Note, small)}
+		}
 		if p.noted { // its room keeps titles in line
 			title["subtitleColor"] = "transparent"
 		}
@@ -157,7 +160,11 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 			mark["size"] = side * side
 		} else {
 			encoding["size"] = object{"field": "n", "type": "quantitative",
-				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, expr("pow(shrink * %g, 2)", round5(p.side))}}}
+				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, expr("pow(%s * %g, 2)", p.growth(), round5(p.side))}}}
+		}
+		if slices.ContainsFunc(all, func(t series) bool { return s.style[t.Name].again > 0 }) {
+			mark["type"], mark["filled"] = "point", true
+			encoding["shape"] = object{"field": "s", "type": "nominal", "scale": s.byName(func(t *style) any { return t.symbol() })}
 		}
 		layer["mark"] = mark
 	case Cells:
@@ -173,8 +180,8 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 	case Images:
 		mark := object{"type": "image", "smooth": false}
 		if first.X2 == nil {
-			mark["width"] = expr("shrink * %g", round5(0.9*float64(p.Width)/(p.x.hi-p.x.lo)))
-			mark["height"] = expr("shrink * %g", round5(0.9*float64(p.Height)/(p.y.hi-p.y.lo)))
+			mark["width"] = expr("%s * %g", p.growth(), round5(0.9*float64(p.Width)/(p.x.hi-p.x.lo)))
+			mark["height"] = expr("%s * %g", p.growth(), round5(0.9*float64(p.Height)/(p.y.hi-p.y.lo)))
 		} else {
 			mark["aspect"] = false
 		}
@@ -193,10 +200,14 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 }
 
 // texts is the layer of what is written in cells, in letters that shrink if the panel gets too narrow for them; nil if there is nothing.
+// Cells whose color another name has too have a mark.
 func (s *sheet) texts(p *panel) []any {
 	var x, y, words, tips, colors []any
 	mark := object{"type": "text", "color": expr("datum.c"), "fontSize": expr("min(11, 18 * shrink)")}
 	for _, t := range p.series {
+		if st := s.style[t.Name]; t.Mark == Cells && t.Text == nil && st != nil && st.again > 0 {
+			t.Text = slices.Repeat(again[st.again%2:][:1], len(t.X))
+		}
 		for i, word := range t.Text {
 			x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
 			words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
@@ -249,8 +260,8 @@ func rows(all []series) (rows, columns []any) {
 	return rows, columns
 }
 
-// lines draws bands, lines on them, and a dot on each point: on all of them if they are few, else on the one
-// nearest to the pointer.
+// lines draws bands, lines on them, and a dot on each point: on all of them if they are few, else on those of the x that is nearest to
+// the pointer. The dot that the tooltip speaks of is larger, and a line crosses the figure there.
 func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64) object, hover string) []any {
 	var layers []any
 	if len(all[0].cols) == 4 {
@@ -285,19 +296,24 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 	if few {
 		rest = opacity(all[0].Opacity)
 	}
-	under := object{"param": hover, "empty": false, "value": 1.0}
+	under := []any{object{"test": fmt.Sprintf("%s.x && indexof(%s.x, datum.x) >= 0", hover, hover), "value": 1.0}}
 	if c, ok := rest["condition"]; ok {
-		rest["condition"] = []any{under, c}
-	} else {
-		rest["condition"] = under
+		under = append(under, c)
+	}
+	rest["condition"] = under
+	across := object{
+		"transform": []any{object{"filter": object{"param": hover, "empty": false}}},
+		"mark":      object{"type": "rule", "opacity": 0.3},
+		"encoding":  object{"color": object{"value": own}, "y": object{"value": 0.0}, "y2": object{"value": "height"}},
 	}
 	dots := object{
-		"mark": object{"type": "circle", "size": dotSide * dotSide},
+		"mark": object{"type": "circle"},
 		"params": []any{object{"name": hover, "select": object{
-			"type": "point", "on": "mouseover", "clear": "mouseout", "nearest": true}}},
-		"encoding": object{"opacity": rest},
+			"type": "point", "on": "mouseover", "clear": "mouseout", "nearest": true, "fields": []any{"x", "s", "k"}}}},
+		"encoding": object{"opacity": rest, "size": object{
+			"condition": object{"param": hover, "empty": false, "value": 4 * dotSide * dotSide}, "value": dotSide * dotSide}},
 	}
-	return append(layers, line, dots)
+	return append(layers, across, line, dots)
 }
 
 // channel returns the encoding of a position.
@@ -310,9 +326,16 @@ func (s *scale) channel(field string) object {
 	}
 	if s.Names != nil {
 		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, nameStep
+		if s.turn > 0 {
+			axis["labelAngle"], axis["labelOverlap"] = expr("shrink < %g ? -40 : 0", s.turn), false
+			axis["labelAlign"] = expr("shrink < %g ? 'right' : 'center'", s.turn)
+		}
 		if field == "y" {
 			s.center(axis)
 		}
+	}
+	if s.top {
+		axis["orient"] = "top"
 	}
 	if s.Hidden {
 		axis["domain"], axis["labels"] = false, false
@@ -327,7 +350,7 @@ func (s *scale) channel(field string) object {
 	return object{"field": field, "type": "quantitative", "title": s.Title, "axis": axis, "scale": to}
 }
 
-// center lifts labels of several lines, the first of which would be at the tick.
+// center lifts labels of several lines, the first of which would be at the tick. Headings of groups, which end in a colon, are bold.
 func (s *scale) center(axis object) {
 	places := map[int][]float64{} // by the lines that a label has beside the first
 	for i, t := range s.ticks {
@@ -342,6 +365,11 @@ func (s *scale) center(axis object) {
 	}
 	if lifts != nil {
 		axis["labelOffset"] = object{"condition": lifts, "value": 0.0}
+	}
+	headings := slices.DeleteFunc(indices(len(s.ticks)), func(i int) bool { return !strings.HasSuffix(s.label(s.ticks[i]), ":") })
+	if len(headings) > 0 {
+		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", strings.ReplaceAll(fmt.Sprint(headings), " ", ", "), len(s.ticks)-1)
+		axis["labelFontWeight"] = object{"condition": object{"test": test, "value": "bold"}, "value": "normal"}
 	}
 }
 
@@ -358,11 +386,11 @@ func (s *sheet) color() object {
 			longest = max(longest, math.Ceil(wideFont*wide(broken(l.name, small, longName), small)))
 		}
 		legend := object{
-			"orient": orient, "symbolType": symbols[s.legend[0].mark],
+			"orient": orient, "symbolType": s.legend[0].symbol(),
 			"columns": expr("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns()),
 		}
 		color["legend"] = legend
-		drawn := each(s.legend, func(t *style) string { return symbols[t.mark] })
+		drawn := each(s.legend, (*style).symbol)
 		if len(slices.Compact(slices.Clone(drawn))) > 1 {
 			legend["symbolType"] = expr("%s[datum.index]", expression(drawn))
 		}
@@ -375,6 +403,14 @@ func (s *sheet) color() object {
 		}
 	}
 	return color
+}
+
+// symbol is that of a name in the legend: what it is drawn with, or the mark that tells it from another name of its color.
+func (t *style) symbol() string {
+	if t.again > 0 && (t.mark == Cells || t.mark == Dots) {
+		return []string{"triangle-up", "cross"}[t.again%2]
+	}
+	return symbols[t.mark]
 }
 
 var symbols = [...]string{Line: "stroke", Dots: "circle", Cells: "square", Images: "circle", Segments: "stroke"}

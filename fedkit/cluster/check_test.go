@@ -24,6 +24,7 @@ var methods = map[string]cluster.Clusterer{
 	"complete":            cluster.Agglomerative{Linkage: cluster.Complete},
 	"spectral":            cluster.Spectral{},
 	"spectral, Gaussian":  cluster.Spectral{Affinity: cluster.Gaussian{}},
+	"spectral, shifted":   cluster.Spectral{Affinity: cluster.ShiftedCosine{}},
 	"the best silhouette": cluster.BestSilhouette{},
 	"the best of k-means": cluster.BestSilhouette{Of: cluster.KMeans{}},
 	"stratified":          cluster.Stratified{},

@@ -92,16 +92,29 @@ type PositiveCosine struct{}
 
 // Affinity implements Affinity.
 func (PositiveCosine) Affinity(p *Points) (*mat.SymDense, error) {
+	return cosines(p, func(cos float64) float64 { return max(0, cos) }), nil
+}
+
+// ShiftedCosine is (1 + cos)/2 of the angle between two points, ½ if one of them is zero.
+type ShiftedCosine struct{}
+
+// Affinity implements Affinity.
+func (ShiftedCosine) Affinity(p *Points) (*mat.SymDense, error) {
+	return cosines(p, func(cos float64) float64 { return max(0, (1+cos)/2) }), nil
+}
+
+// cosines is a function of the points' cosine similarities, which are 0 for a point that is zero.
+func cosines(p *Points, of func(cos float64) float64) *mat.SymDense {
 	g, length := p.Gram(), make([]float64, p.Len())
 	for i := range length {
 		length[i] = math.Sqrt(max(0, g.At(i, i)))
 	}
 	return pairwise(p.Len(), func(i, j int) float64 {
 		if both := length[i] * length[j]; both > 0 {
-			return max(0, g.At(i, j)/both)
+			return of(g.At(i, j) / both)
 		}
-		return 0
-	}), nil
+		return of(0)
+	})
 }
 
 // Gaussian is the RBF kernel exp(−γ d²) of the distance d between two points.

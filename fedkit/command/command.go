@@ -9,6 +9,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ type commands struct {
 	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
 
-	Version kong.VersionFlag `help:"Print the version."`
+	Version kong.VersionFlag `help:"Print the commit that this was built from, and the version of the code that runs record."`
 }
 
 // Main runs the command with the arguments of the program, for these studies and the presets, and ends the program with its exit status.
@@ -87,7 +88,7 @@ func execute(args []string, c *console, studies ...study.Named) int {
 	}
 	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
-		kong.Vars{"studies": strings.Join(named(studies).names(), ", "), "version": source.Of()}, kong.Description("Federated learning without a notebook."))
+		kong.Vars{"studies": strings.Join(named(studies).names(), ", "), "version": version()}, kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above
 		panic(err)
 	}
@@ -104,6 +105,12 @@ func execute(args []string, c *console, studies ...study.Named) int {
 		fmt.Fprintln(c.err, "fedkit:", strings.TrimPrefix(err.Error(), "fedkit: "))
 	}
 	return status(err)
+}
+
+// version is what --version prints: "fedkit 0f1e2d3c4b5a (code d75850ae4cc8)".
+func version() string {
+	_, code, _ := strings.Cut(source.Of(), " ")
+	return fmt.Sprintf("fedkit %s (code %s)", cmp.Or(source.Commit(), "without a commit"), code)
 }
 
 func status(err error) int {

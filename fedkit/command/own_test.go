@@ -58,3 +58,30 @@ func TestOwnProgram(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// --version names a commit that there is.
+func TestVersion(t *testing.T) {
+	if out := version(); out != "fedkit without a commit (code in a test)" {
+		t.Error(out)
+	}
+	expect.Long(t, "a program is built and linked")
+	root := expect.Value(filepath.Abs("../.."))(t)
+	if info, err := os.Stat(filepath.Join(root, ".git")); err != nil || !info.IsDir() {
+		t.Skip("not in a clone: Go records no commit")
+	}
+	built := filepath.Join(t.TempDir(), "fedkit")
+	do := func(name string, args ...string) string {
+		c := exec.Command(name, args...)
+		c.Dir = root
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	do("go", "build", "-buildvcs=true", "-ldflags=-s", "-o", built, "./fedkit/cmd/fedkit")
+	found := regexp.MustCompile(`^fedkit ([0-9a-f]{12})\+? \(code [0-9a-f]{12}\)\n$`).FindStringSubmatch(do(built, "--version"))
+	if found == nil || do("git", "cat-file", "-t", found[1]) != "commit\n" {
+		t.Errorf("--version prints %s", do(built, "--version"))
+	}
+}

@@ -22,8 +22,10 @@ import (
 )
 
 type studyCommands struct {
-	Run    studyCommand  `cmd:"" default:"withargs" help:"Run what is missing. The word run may be left out."`
-	Status statusCommand `cmd:"" help:"Say how many runs are stored, failed, running and missing, and why the rest has to run. Computes nothing."`
+	Run     studyCommand   `cmd:"" default:"withargs" help:"Run what is missing. The word run may be left out."`
+	Queue   queueCommand   `cmd:"" help:"Run what is missing of all studies, most valuable first, until none is left or a deadline."`
+	Extract extractCommand `cmd:"" help:"Write the extracts of notebooks from what is stored."`
+	Status  statusCommand  `cmd:"" help:"Say how many runs are stored, failed, running and missing, and why the rest has to run. Computes nothing."`
 }
 
 // selection is a study, or some of its runs, and where they are.
@@ -129,7 +131,7 @@ func (s *studyCommand) Run(c *console, all named) error {
 		plan = slices.DeleteFunc(slices.Clone(plan), func(t *study.Trial) bool { return !slices.Contains(missing, t) })
 		if len(plan) == 0 {
 			fmt.Fprintln(c.err, "the store and the extract have all runs")
-			return s.extract(whole)
+			return s.write(whole)
 		}
 	}
 	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGTERM) // as Slurm sends it when time is up
@@ -165,7 +167,7 @@ func (s *studyCommand) run(ctx context.Context, c *console, st *study.Study, pla
 	case err == nil && len(runs.Failed()) > 0:
 		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))
 	}
-	return errors.Join(s.print(c, runs), err, s.extract(whole))
+	return errors.Join(s.print(c, runs), err, s.write(whole))
 }
 
 // keepsExtract refuses an extract whose runs would be lost when it is written: one that cannot be read, or that no plan finds.
@@ -183,12 +185,15 @@ func (s *studyCommand) keepsExtract() error {
 	return nil
 }
 
-// extract writes the extract, if one is named: of the runs that are stored, and of those that it has already.
-func (s *studyCommand) extract(whole study.Plan) error {
+// write writes the extract, if one is named: of the runs that are stored, and of those that it has already.
+func (s *selection) write(whole study.Plan) error {
 	if s.Extract == "" {
 		return nil
 	}
 	found, err := whole.Find(s.Store, s.Extract)
+	if errors.Is(err, os.ErrNotExist) { // no run has ended yet
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -267,11 +267,12 @@ func (c Claims) fill(t *table.Table) {
 	}
 	t.Lines = [][]string{{what, "source", "effect", "setting", says, "here", "gap", "n", "p (Holm)", "verdict", "see", "why"}}
 	t.Data = [][]any{{"claim", "source", "effect", "bound", "claimed", "unit", "setting", "here", "here ±", "gap", "n", "p", "p (Holm)", "verdict", "cell", "why"}}
-	links, tests, verdicts, interval := map[int]string{}, 0, map[string]int{}, ""
+	links, signs, tests, verdicts, interval := map[int]string{}, map[int]table.Verdict{}, 0, map[string]int{}, ""
 	for _, l := range c {
 		of, bound := l.judge(), []string{above: "above", below: "below", reported: "reported"}[l.Says.kind]
 		verdict := l.verdict(of)
 		verdicts[kind(verdict)]++
+		signs[len(t.Lines)] = sign(kind(verdict))
 		if l.Cell != "" {
 			links[len(t.Lines)] = "#" + Heading(l.Cell)
 		}
@@ -294,6 +295,9 @@ func (c Claims) fill(t *table.Table) {
 	}
 	t.Note = note(verdicts, tests, interval)
 	prune(t, []string{"source", "effect", "setting", "verdict", "see", "why"}, []string{what, "source", "effect", says, "verdict", "see", "why"})
+	for line, sign := range signs {
+		t.Verdicts[table.At{Line: line, Column: slices.Index(t.Lines[0], "verdict")}] = sign
+	}
 	for line, to := range links {
 		t.Links[table.At{Line: line, Column: slices.Index(t.Lines[0], "see")}] = to
 	}
@@ -333,7 +337,7 @@ func prune(t *table.Table, left, tall []string) {
 			}
 		}
 	}
-	t.Links = map[table.At]string{}
+	t.Links, t.Verdicts = map[table.At]string{}, map[table.At]table.Verdict{}
 	for k, head := range t.Lines[0] {
 		if slices.Contains(left, head) {
 			t.Left = append(t.Left, k)
@@ -372,6 +376,17 @@ var kinds = []string{"holds only", "holds", "does not hold here", "not seen here
 
 func kind(verdict string) string {
 	return kinds[slices.IndexFunc(kinds, func(k string) bool { return strings.HasPrefix(verdict, k) })]
+}
+
+// sign is that of a kind of verdict.
+func sign(kind string) table.Verdict {
+	switch kind {
+	case "holds", "as reported":
+		return table.Holds
+	case "holds only", "not seen here", "too few runs":
+		return table.Open
+	}
+	return table.Fails
 }
 
 // Heading returns the anchor of a notebook's heading, as JupyterLab and exported pages name it: its words, joined by "-". Words

@@ -33,7 +33,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	d[base] = nil // the baseline is not compared with itself
 	t := each(d, stats.PairedT)
 	w, how := wilcoxon(d)
-	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
+	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, gs[base].Name)}
 	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + how}
 	holm := "Holm: corrected over all lines"
 	difference := each(d, interval)
@@ -54,7 +54,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 
 // find returns the place of the group that an option names.
 func find(gs []*Group, option, name string) (int, error) {
-	if i := slices.Index(names(gs), name); i >= 0 {
+	if i := place(gs, name); i >= 0 {
 		return i, nil
 	}
 	return 0, fault.Invalid(option, fmt.Sprintf("%q", name), oneOf(names(gs)))

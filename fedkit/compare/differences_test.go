@@ -237,3 +237,20 @@ func TestEffects(t *testing.T) {
 		}
 	}
 }
+
+// After study.Runs.Best, a group has the chosen value in its name, and the baseline is found without it, unless that names several.
+func TestBaselineWithoutLabels(t *testing.T) {
+	hs := []*history.History{seeded(1, ran("FedAvg, η 0.1", 0.5)), seeded(2, ran("FedAvg, η 0.1", 0.7)), seeded(1, ran("FedProx, η 0.3", 0.6)), seeded(2, ran("FedProx, η 0.3", 0.9))}
+	for i, name := range []string{"FedAvg", "FedAvg", "FedProx", "FedProx"} {
+		hs[i].Strategy = name
+	}
+	short, long := Comparison{Baseline: "FedAvg"}.Table(hs...), Comparison{Baseline: "FedAvg, η 0.1"}.Table(hs...)
+	expect.OK(t, short.Err())
+	expect.That(t, short.String() == long.String() && strings.Contains(short.String(), "minus that of FedAvg, η 0.1"), "%s\n%s", short, long)
+	effects, _, err := Effects(Accuracy, "FedAvg", Panel{"", hs})
+	expect.That(t, err == nil && len(effects) == 1 && effects[0].Method == "FedProx, η 0.3" && math.Abs(effects[0].Estimate-0.15) < 1e-9, "%+v, error %v", effects, err)
+	lead := Lead(Accuracy, "FedProx", "FedAvg", Panel{"", hs})
+	expect.That(t, len(lead) == 1 && near(lead[0].Here, []float64{0.1, 0.2}), "lead %+v", lead)
+	several := append(hs, ran("FedAvg, η 1", 0.5))
+	expect.Invalid(t, `Baseline = "FedAvg": must be one of "FedAvg, η 0.1", "FedProx, η 0.3", "FedAvg, η 1"`)(Comparison{Baseline: "FedAvg"}.Table(several...).Err())
+}

@@ -27,7 +27,7 @@ func ExampleTable() {
 	//          rounds  accuracy    best  clients  worst 10 %   loss  down    up    time
 	// FedAvg        3    60.0 %  80.0 %        –           –  0.400  6 kB  3 kB  1.50 s
 	// FedProx       2    70.0 %  70.0 %        –           –  0.300  4 kB  2 kB  1.00 s
-	// accuracy, best and loss on test rows: of the global model
+	// accuracy, best and loss: of the global model, on test rows
 }
 
 // Seeds of one configuration are one line, and runs with the same seed are pairs.
@@ -66,13 +66,13 @@ func ExampleClaims() {
 		{What: "B saves half the time", Source: "its abstract", Unit: "%", Says: compare.Above(0.5), Here: []float64{0.31, 0.25, 0.28, 0.35, 0.33}},
 	}.Show()
 	// Output:
-	// reproduced number  source            reported          here          gap  n  p (Holm)  verdict             why
-	// accuracy, IID      a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 points  3     0.026  less than reported  no search for η
+	// reproduced number  source            reported          here          gap  n  p (Holm)  verdict               why
+	// accuracy, IID      a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 points  3     0.026  ✗ less than reported  no search for η
 	// verdicts: less than reported 1; here: mean over n runs, or pairs of runs with equal seeds, ± 95 % confidence interval, each alone; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; tests: 1
 	// tested claim           source        setting   claimed               here  n  p (Holm)  verdict
-	// B is ahead of A        the same      skew      > 0      +3.4 ± 0.8 points  5     0.001  holds only with skew
+	// B is ahead of A        the same      skew      > 0      +3.4 ± 0.8 points  5     0.001  ○ holds only with skew
 	//                                      IID                 0.0 ± 0.5 points  5     0.910
-	// B saves half the time  its abstract           > 50.0 %  30.4 ± 4.9 %       5   < 0.001  does not hold here: less than claimed
+	// B saves half the time  its abstract           > 50.0 %  30.4 ± 4.9 %       5   < 0.001  ✗ does not hold here: less than claimed
 	// verdicts: holds only 1, does not hold here 1; here: mean over n runs, or pairs of runs with equal seeds, ± 95 % confidence interval, each alone; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; tests: 3
 }
 

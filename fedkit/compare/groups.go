@@ -25,9 +25,24 @@ type Group struct {
 // names returns those of groups.
 func names(gs []*Group) []string { return each(gs, func(g *Group) string { return g.Name }) }
 
-// named returns the group of a name, nil if there is none.
+// place returns that of the group of a name or, without one, of the only group whose name goes on with labels or options, as "FedAvg, η 0.1"
+// does after study.Runs.Best; −1 if there is none.
+func place(gs []*Group, name string) int {
+	all := names(gs)
+	if i := slices.Index(all, name); i >= 0 {
+		return i
+	}
+	longer := func(other string) bool { return strings.HasPrefix(other, name+", ") }
+	i := slices.IndexFunc(all, longer)
+	if i >= 0 && slices.ContainsFunc(all[i+1:], longer) {
+		return -1
+	}
+	return i
+}
+
+// named returns the group at the place of a name, nil if there is none.
 func named(gs []*Group, name string) *Group {
-	if i := slices.Index(names(gs), name); i >= 0 {
+	if i := place(gs, name); i >= 0 {
 		return gs[i]
 	}
 	return nil

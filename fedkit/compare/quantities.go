@@ -34,6 +34,10 @@ var (
 	Worst = perRound(accuracy("worst 10 %", "accuracy of the worst 10 %"), ofPart((*history.Record).Spread, func(s *history.Spread) float64 { return float64(s.Worst) }))
 	// Unseen is the mean over the test examples of clients that never took part.
 	Unseen = perRound(accuracy("unseen", "accuracy of unseen clients"), ofPart((*history.Record).MeanUnseen, mainOf))
+	// FineTuned is the mean over clients' test examples after each has trained its model on its own: see fedkit.Options.FineTune.
+	FineTuned = perRound(accuracy("fine-tuned", ""), ofPart((*history.Record).MeanFineTuned, mainOf))
+	// FineTunedUnseen is FineTuned over clients that never took part.
+	FineTunedUnseen = perRound(accuracy("unseen, fine-tuned", "accuracy of unseen clients, fine-tuned"), ofPart((*history.Record).MeanUnseenFineTuned, mainOf))
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
 	ChosenOnTest = perRound(accuracy("chosen on test", ""), ofPart((*history.Record).MeanChosenOnTest, mainOf))
 )

@@ -24,7 +24,7 @@ func (q Quantity) fill(of []cell, signed bool) {
 	least, most := sizes(of)
 	s := q.scale(of)
 	for i := range of {
-		if most > 1000*least {
+		if most > 1000*least || most > 50*least && (q.Unit == "B" || q.Unit == "s") {
 			s = q.scale(of[i : i+1])
 		}
 		of[i].text = q.text(&of[i], s, signed)
@@ -122,7 +122,7 @@ func (s scale) needed(c cell) bool {
 // durations returns the unit in which Seconds begins.
 func durations(s float64) scale {
 	switch {
-	case s > 0 && s < 0.00995:
+	case s > 0 && s < 0.0995:
 		return scale{unit: " ms", size: 1e-3}
 	case s < 99.95:
 		return scale{unit: " s", size: 1}

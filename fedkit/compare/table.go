@@ -34,8 +34,8 @@ import (
 // There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 % confidence
 // interval of the mean (see stats.Interval). There is no interval for a single run, or if all runs have the same number. A run
 // whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean; in CSV, a column
-// "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000. If a strategy
-// served personal models beside a global one, "global" and "clients' own" take the place of accuracy. Of regressions, which have no
+// "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000, or of 50 if
+// they are bytes or times: then each has its own. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy. Of regressions, which have no
 // accuracy, all columns of accuracy are of R², and the first is called "R²".
 type Comparison struct {
 	// Target is an accuracy, or R² of regressions, in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
@@ -43,7 +43,8 @@ type Comparison struct {
 	// columns.
 	Target float64
 
-	// Baseline is the name of the group that all others are compared with, as the table has it. For each pair of runs
+	// Baseline is the name of the group that all others are compared with, as the table has it; without the labels behind it, "FedAvg" for
+	// "FedAvg, η 0.1", if that names one group. For each pair of runs
 	// with equal seeds (of the run, and of the partition and parts as far as both have them), the group's quantity By
 	// minus the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
 	// p values of the paired t test and of Wilcoxon's signed-rank test, each alone and after Holm's correction over all
@@ -125,7 +126,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 		}
 	}
 	some := func(q Quantity, such func(float64) bool) bool { return slices.ContainsFunc(q.values(runs, b), such) }
-	scores, both := []string{theColumns + " on test rows: " + b.String()}, slices.ContainsFunc(gs, (*Group).Both)
+	scores, both := []string{theColumns + ": " + b.String() + ", on test rows"}, slices.ContainsFunc(gs, (*Group).Both)
 	add(false, nil, Rounds)
 	add(both, scores, Accuracy)
 	for _, b := range []Basis{GlobalModel, OwnModels} {
@@ -135,7 +136,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 	}
 	add(false, append(scores, chosenOn(runs)...), Best)
 	add(false, nil, Clients, Worst)
-	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
+	for _, q := range []Quantity{Unseen, FineTuned, FineTunedUnseen, ChosenOnTest, Clusters, ARI} {
 		add(!some(q, finite), nil, q)
 	}
 	if main == fit.R2 {
@@ -150,7 +151,7 @@ func (c Comparison) usual(gs []*Group, b Basis) (all []column) {
 	add(false, nil, c.More...)
 	add(true, []string{"kept: bytes of the models that the strategy keeps from round to round"}, Kept)
 	for _, name := range with {
-		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
+		add(true, []string{name + ": " + b.String() + ", on test rows"}, Metric(name))
 	}
 	return all
 }

@@ -85,6 +85,8 @@ func TestColumnsHaveOneScale(t *testing.T) {
 		"2.08 d, 0.200 ms":               written(Time, false, []float64{50 * 3600}, []float64{2e-4}),
 		"1.50 GB, 0.20 GB, 0.00 GB":      written(Down, false, []float64{1.5e9}, []float64{2e8}, []float64{0}),
 		"1.50 GB, 2 kB":                  written(Down, false, []float64{1.5e9}, []float64{2000}),
+		"1.50 GB, 7.90 MB":               written(Down, false, []float64{1.5e9}, []float64{7.9e6}),
+		"15.2 ms, 0.823 s":              written(Time, false, []float64{0.0152}, []float64{0.8225}),
 		"1.5×10⁻⁶, −0.2×10⁻⁶":            written(plain, false, []float64{1.5e-6}, []float64{-2e-7}),
 		"1.0×10⁻⁶ ± 1.3×10⁻⁶":            written(plain, false, []float64{0.9e-6, 1.1e-6}),
 		"2×10⁷, 0.5":                     written(plain, false, []float64{2e7}, []float64{0.5}),
@@ -105,8 +107,8 @@ func TestColumnsHaveOneScale(t *testing.T) {
 func TestNotesOfColumns(t *testing.T) {
 	h := []*history.History{ran("A", 0.5), seeded(1, ran("A", 0.7))}
 	for want, columns := range map[string][]string{
-		"±: 95 % confidence interval of the mean; accuracy on test rows: of the global model":      {"accuracy"},
-		"±: 95 % confidence interval of the mean; best and loss on test rows: of the global model": {"best", "loss"},
+		"±: 95 % confidence interval of the mean; accuracy: of the global model, on test rows":      {"accuracy"},
+		"±: 95 % confidence interval of the mean; best and loss: of the global model, on test rows": {"best", "loss"},
 		"": {"rounds"},
 	} {
 		if got := (Comparison{Columns: columns}).Table(h...).Note; got != want {
@@ -147,7 +149,7 @@ func TestPersonalTable(t *testing.T) {
 			t.Errorf("line %d: %q, want %q", i, got, want)
 		}
 	}
-	want := "global: accuracy of the global model, on test rows; clients' own: accuracy of the clients' models (mean), on test rows; best and loss on test rows: of the global model"
+	want := "global: accuracy of the global model, on test rows; clients' own: accuracy of the clients' models (mean), on test rows; best and loss: of the global model, on test rows"
 	if tab.Note != want {
 		t.Errorf("note %q, want %q", tab.Note, want)
 	}
@@ -266,16 +268,16 @@ func TestBestOnValidation(t *testing.T) {
 	if _, _, err := Loss.OnValidation().Follow(with, without); err == nil || !strings.Contains(err.Error(), `history "without" has no scores on validation rows: its clients have none (see partition.Validation)`) {
 		t.Errorf("error %v", err)
 	}
-	if note := Table(with.OnValidation()).Note; !strings.HasSuffix(note, "accuracy, best and loss on validation rows: of the global model") {
+	if note := Table(with.OnValidation()).Note; !strings.HasSuffix(note, "accuracy, best and loss: of the global model, on validation rows") {
 		t.Errorf("note %q of scores on validation rows", note)
 	}
-	if note := Table(with, with.OnValidation()).Note; with.Scored() != "test" || !strings.Contains(note, "accuracy, best and loss on test and validation rows: ") {
+	if note := Table(with, with.OnValidation()).Note; with.Scored() != "test" || !strings.Contains(note, "accuracy, best and loss: of the global model, on test and validation rows") {
 		t.Errorf("note %q of scores on both", note)
 	}
 	for want, h := range map[string][]*history.History{
 		"; best: in the round that is best on validation rows":                                                   {with},
 		"; best: in the round that is best on validation rows, for 1 of 2 runs, and on test rows for the others": {with, without},
-		"accuracy, best and loss on test rows: of the global model":                                              {without},
+		"accuracy, best and loss: of the global model, on test rows":                                             {without},
 	} {
 		if note := Table(h...).Note; !strings.HasSuffix(note, want) {
 			t.Errorf("note %q, want %q", note, want)

@@ -11,7 +11,7 @@
 //
 //	err := compare.Table(hs...).Save("runs.csv")
 //
-// Package weights writes models.
+// TensorBoard writes event files while a run goes on. Package weights writes models.
 package export
 
 import (
@@ -43,6 +43,7 @@ import (
 //	unseen_accuracy, …               Record.MeanUnseen: clients that never took part
 //	validation_global_accuracy, validation_mean_loss, validation_spread_worst, …
 //	                                 the same on validation rows: Record.OnValidation
+//	fine_tuned_mean_accuracy, …      Record.FineTuned, with fine_tuned_mean_unseen_accuracy
 //	clustering_count, clustering_ari, …  Record.Clustering
 //	note_…                           the strategy's own figures, under their names
 //	train_loss, train_steps, …       a client's that took part: fields of history.ClientResult

@@ -46,7 +46,7 @@ func (h *host) Round(r *fedkit.Round) error {
 		to = u.Models.Mean(u.Examples())
 	}
 	if h.Server != nil {
-		step, memory := h.Server.Step(to.Sub(h.State.X), h.State.Memory, r.T)
+		step, memory := r.ServerStep(h.Server, to.Sub(h.State.X), h.State.Memory)
 		to, h.State.Memory = h.State.X.Add(step), memory
 	}
 	h.State.X = to

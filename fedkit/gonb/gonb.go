@@ -7,9 +7,11 @@ package gonb
 
 import (
 	"encoding/gob"
+	"os"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/comms"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"fedkit.example/fedkit/internal/display"
@@ -42,4 +44,14 @@ func (cell) Sync() {
 	case <-done:
 	case <-time.After(5 * time.Second):
 	}
+}
+
+// Listen asks only pages of a Jupyter server, which names the session: no other could answer, and the script with which GoNB asks
+// would stay in the notebook.
+func (cell) Listen(address string, hear func(text string)) bool {
+	if os.Getenv("JPY_SESSION_NAME") == "" {
+		return false
+	}
+	comms.Subscribe(address, func(_, text string) { hear(text) })
+	return gonbui.Error() == nil
 }

@@ -59,6 +59,8 @@ func (r *Record) Check(m int) error {
 		return fmt.Errorf("%d clusters for %d clients", len(r.Clusters), m)
 	case r.Validation != nil && r.Validation.Scores != nil && len(r.Validation.Scores) != m:
 		return fmt.Errorf("%d client scores, on validation rows, for %d clients", len(r.Validation.Scores), m)
+	case r.FineTuned != nil && r.FineTuned.Scores != nil && len(r.FineTuned.Scores) != m:
+		return fmt.Errorf("%d client scores, fine-tuned, for %d clients", len(r.FineTuned.Scores), m)
 	case r.ChosenOnTest != nil && len(r.ChosenOnTest) != m:
 		return fmt.Errorf("%d client scores, chosen on test, for %d clients", len(r.ChosenOnTest), m)
 	}
@@ -82,14 +84,15 @@ func (r *Record) Check(m int) error {
 		}
 	}
 	v, sums := r.validation(), r.sums()
-	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest, v.Scores} {
+	tuned := cmp.Or(r.FineTuned, &FineTuned{})
+	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest, v.Scores, tuned.Scores, tuned.Unseen} {
 		for client, s := range scores {
 			if s.Examples < 0 {
 				return fmt.Errorf("client %d: %d examples", client, s.Examples)
 			}
 		}
 	}
-	for _, s := range []*Score{r.Global, v.Global, v.Mean, sums.Mean, sums.Unseen, sums.ChosenOnTest} {
+	for _, s := range []*Score{r.Global, v.Global, v.Mean, sums.Mean, sums.Unseen, sums.ChosenOnTest, tuned.Mean, tuned.MeanUnseen} {
 		if s != nil && s.Examples < 0 {
 			return fmt.Errorf("%d examples", s.Examples)
 		}

@@ -91,7 +91,7 @@ func RecordLine(r *Record) Line {
 		}
 		own := *r
 		own.LeaveOut(true, true)
-		own.Clusters, own.Summary = nil, own.sums() // a line always has a summary
+		own.Clusters, own.Summary, own.FineTuned = nil, own.sums(), r.FineTuned // a line always has a summary
 		b, err := json.Marshal(plainRecord(own))
 		if err != nil {
 			return nil, err
@@ -309,6 +309,7 @@ func (p *parser) record(b []byte) (*Record, error) {
 		err = lines.Strict(append(b, '}'), (*plainRecord)(r))
 	}
 	if err != nil || !p.whole {
+		r.FineTuned = r.FineTuned.light()
 		return r, err
 	}
 	if columns, err = base64.StdEncoding.AppendDecode(nil, columns); err == nil {
@@ -350,7 +351,7 @@ func (r *Record) LeaveOut(scores, solves bool) {
 	all := r.summary()
 	r.Summary = &all
 	if scores {
-		r.Scores, r.Unseen, r.ChosenOnTest, r.Validation = nil, nil, nil, r.Validation.light()
+		r.Scores, r.Unseen, r.ChosenOnTest, r.Validation, r.FineTuned = nil, nil, nil, r.Validation.light(), r.FineTuned.light()
 	}
 	if solves {
 		r.Results = nil
@@ -360,7 +361,7 @@ func (r *Record) LeaveOut(scores, solves bool) {
 
 // LeaveOutEvaluation drops all scores, as of a round that was not evaluated, and the clusters unless they are known without one.
 func (r *Record) LeaveOutEvaluation(clusters bool) {
-	r.Global, r.Scores, r.Personal, r.Unseen, r.ChosenOnTest, r.Validation = nil, nil, false, nil, nil, nil
+	r.Global, r.Scores, r.Personal, r.Unseen, r.ChosenOnTest, r.Validation, r.FineTuned = nil, nil, false, nil, nil, nil, nil
 	r.Summary = &Summary{Training: r.Training()}
 	r.trimSummary()
 	if !clusters {

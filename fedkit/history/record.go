@@ -50,6 +50,8 @@ type Record struct {
 	// Validation has the scores on validation rows in place of test rows; nil without such rows (see partition.Validation), or if the
 	// round was not evaluated.
 	Validation *Validation `json:"validation,omitempty"`
+	// FineTuned has the scores after each client has trained its model on its own: see fedkit.Options.FineTune; nil but in the last round.
+	FineTuned *FineTuned `json:"fine_tuned,omitempty"`
 	// Clusters are the clusters of the M clients, −1 for none yet; nil if the strategy does not cluster, or if it clusters by lowest
 	// loss (fedkit.Serving.ByLoss) and the round was not evaluated.
 	Clusters []int `json:"clusters,omitempty"`

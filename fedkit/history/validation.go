@@ -31,7 +31,7 @@ func (v *Validation) light() *Validation {
 //
 //	plot.By("η", compare.Accuracy, validated...).Show() // each h.OnValidation()
 //
-// Scores of unseen clients, and those of Options.ChooseOnTest, are left out; rounds without scores on validation rows have none.
+// Scores of unseen clients, and those of Options.ChooseOnTest and FineTune, are left out; rounds without scores on validation rows have none.
 func (h *History) OnValidation() *History {
 	on := *h
 	on.onValidation = true
@@ -54,7 +54,7 @@ func (h *History) Scored() string {
 func (r Record) OnValidation() Record {
 	v := r.validation()
 	summary := Summary{Training: r.Training(), Mean: v.Mean, Spread: v.Spread, Clients: r.Clients()}
-	r.Global, r.Scores, r.Unseen, r.ChosenOnTest, r.Validation, r.Summary = v.Global, v.Scores, nil, nil, nil, &summary
+	r.Global, r.Scores, r.Unseen, r.ChosenOnTest, r.Validation, r.FineTuned, r.Summary = v.Global, v.Scores, nil, nil, nil, nil, &summary
 	r.trimSummary()
 	return r
 }

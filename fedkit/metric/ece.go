@@ -18,6 +18,7 @@ import (
 // with the means of accuracy and confidence in a bin. It is 0 for a calibrated model, and at most 1.
 type ExpectedCalibrationError struct {
 	Bins int `range:"[1,inf)" default:"15"` // M
+	ofLabels
 }
 
 // String implements fedkit.Metric.
@@ -30,14 +31,6 @@ func (e ExpectedCalibrationError) String() string {
 
 // LowerIsBetter tells fedkit.StopAt the direction.
 func (ExpectedCalibrationError) LowerIsBetter() bool { return true }
-
-// Check implements fedkit.Checker.
-func (ExpectedCalibrationError) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
-
-// Weight implements fedkit.WeightedMetric: the number of labels.
-func (ExpectedCalibrationError) Weight(p *fedkit.Predictions) float64 {
-	return float64(len(labeled(p).Labels))
-}
 
 // Measure implements fedkit.Metric. It is NaN without labels, or if an output is NaN.
 func (e ExpectedCalibrationError) Measure(p *fedkit.Predictions) float64 {

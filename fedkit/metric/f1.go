@@ -1,12 +1,6 @@
 package metric
 
-import (
-	"maps"
-	"slices"
-
-	"fedkit.example/fedkit"
-	"gonum.org/v1/gonum/stat"
-)
+import "fedkit.example/fedkit"
 
 // MacroF1 is the mean over classes of
 //
@@ -14,31 +8,24 @@ import (
 //
 // with equal weights. Only classes among the labels or the predictions count; one without a true positive has 0. This is
 // scikit-learn's f1_score(average="macro").
-type MacroF1 struct{}
+type MacroF1 struct{ ofLabels }
 
 // String implements fedkit.Metric.
 func (MacroF1) String() string { return "macro F1" }
 
-// Check implements fedkit.Checker.
-func (MacroF1) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
-
-// Weight implements fedkit.WeightedMetric: the number of labels.
-func (MacroF1) Weight(p *fedkit.Predictions) float64 { return float64(len(labeled(p).Labels)) }
-
 // Measure implements fedkit.Metric. It is NaN without labels.
 func (MacroF1) Measure(p *fedkit.Predictions) float64 {
-	p = labeled(p)
-	right, seen := map[int32]int{}, map[int32]int{} // TP, and 2 TP + FP + FN
-	for i, c := range p.Classes() {
-		seen[c]++
-		seen[p.Labels[i]]++
-		if c == p.Labels[i] {
-			right[c]++
-		}
-	}
-	var f1 []float64
-	for _, c := range slices.Sorted(maps.Keys(seen)) { // in order, so that the sum is always the same
-		f1 = append(f1, float64(2*right[c])/float64(seen[c]))
-	}
-	return stat.Mean(f1, nil)
+	return macro(p, func(c counts) float64 { return 2 * c.right / (c.all + c.predicted) })
+}
+
+// MacroPrecision is the mean of Precision over classes, with equal weights. Only classes among the labels or the predictions count; one
+// that is never predicted has 0. This is scikit-learn's precision_score(average="macro", zero_division=0).
+type MacroPrecision struct{ ofLabels }
+
+// String implements fedkit.Metric.
+func (MacroPrecision) String() string { return "macro precision" }
+
+// Measure implements fedkit.Metric. It is NaN without labels.
+func (MacroPrecision) Measure(p *fedkit.Predictions) float64 {
+	return macro(p, func(c counts) float64 { return c.right / max(1, c.predicted) })
 }

@@ -27,14 +27,26 @@ func (f function) Check(*fedkit.Federation, int) error {
 	return nil
 }
 
-// labeled returns the entries that have a label. Without any, a metric of labels is NaN: 0/0.
+// ofLabels is part of metrics that weight labels equally.
+type ofLabels struct{}
+
+// Check implements fedkit.Checker.
+func (ofLabels) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
+
+// Weight implements fedkit.WeightedMetric: the number of labels.
+func (ofLabels) Weight(p *fedkit.Predictions) float64 { return float64(len(labeled(p).Labels)) }
+
+// labeled returns the entries that have a label, and outputs. Without any, a metric of labels is NaN: 0/0.
 func labeled(p *fedkit.Predictions) *fedkit.Predictions {
 	if p == nil {
 		return &fedkit.Predictions{}
 	}
 	some := &fedkit.Predictions{}
 	for i, l := range p.Labels {
-		if l >= 0 && len(p.Labels) == len(p.Outputs) { // else a position without a label
+		if l < 0 || len(p.Labels) != len(p.Outputs) { // a position without a label
+			continue
+		}
+		if n := len(p.Outputs[i]); n > 0 && n == len(p.Outputs[0]) {
 			some.Labels, some.Outputs = append(some.Labels, l), append(some.Outputs, p.Outputs[i])
 		}
 	}

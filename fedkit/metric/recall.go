@@ -2,8 +2,11 @@ package metric
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Recall is the accuracy of one class: the share of its examples that the model predicts as such, TP_c / (TP_c + FN_c).
@@ -43,28 +46,55 @@ func (r Recall) Check(fed *fedkit.Federation, _ int) error {
 }
 
 // Measure implements fedkit.Metric.
-func (r Recall) Measure(p *fedkit.Predictions) float64 {
-	right, all := r.count(p)
-	return right / all
-}
+func (r Recall) Measure(p *fedkit.Predictions) float64 { c := count(p)[int32(r.Class)]; return c.right / c.all }
 
 // Weight implements fedkit.WeightedMetric: the number of examples of the class, so that a mean over clients is the recall of all
 // their examples together.
-func (r Recall) Weight(p *fedkit.Predictions) float64 {
-	_, all := r.count(p)
-	return all
+func (r Recall) Weight(p *fedkit.Predictions) float64 { return count(p)[int32(r.Class)].all }
+
+// Precision is the share of the examples predicted as one class that are of it, TP_c / (TP_c + FP_c). It is NaN if none is predicted as
+// such.
+type Precision struct {
+	Class int // c, from 0
 }
 
-// count returns TP_c and TP_c + FN_c.
-func (r Recall) count(p *fedkit.Predictions) (right, all float64) {
-	p = labeled(p)
-	for i, c := range p.Classes() {
-		if int(p.Labels[i]) == r.Class {
-			all++
-			if int(c) == r.Class {
-				right++
-			}
-		}
+// String implements fedkit.Metric.
+func (r Precision) String() string { return fmt.Sprintf("precision of class %d", r.Class) }
+
+// Check implements fedkit.Checker.
+func (r Precision) Check(fed *fedkit.Federation, n int) error { return Recall(r).Check(fed, n) }
+
+// Measure implements fedkit.Metric.
+func (r Precision) Measure(p *fedkit.Predictions) float64 { c := count(p)[int32(r.Class)]; return c.right / c.predicted }
+
+// Weight implements fedkit.WeightedMetric: the number of examples predicted as the class.
+func (r Precision) Weight(p *fedkit.Predictions) float64 { return count(p)[int32(r.Class)].predicted }
+
+// counts are TP_c, TP_c + FN_c and TP_c + FP_c of a class.
+type counts struct{ right, all, predicted float64 }
+
+// count returns those of every class that is among the labels or the predictions.
+func count(p *fedkit.Predictions) map[int32]counts {
+	p, of := labeled(p), map[int32]counts{}
+	add := func(class int32, right, all, predicted float64) {
+		c := of[class]
+		of[class] = counts{c.right + right, c.all + all, c.predicted + predicted}
 	}
-	return right, all
+	for i, c := range p.Classes() {
+		if add(c, 0, 0, 1); c == p.Labels[i] {
+			add(c, 1, 0, 0)
+		}
+		add(p.Labels[i], 0, 1, 0)
+	}
+	return of
+}
+
+// macro returns the mean of what of returns for each of these classes, with equal weights; NaN without any.
+func macro(p *fedkit.Predictions, of func(c counts) float64) float64 {
+	var all []float64
+	classes := count(p)
+	for _, c := range slices.Sorted(maps.Keys(classes)) { // in order, so that the sum is always the same
+		all = append(all, of(classes[c]))
+	}
+	return stat.Mean(all, nil)
 }

@@ -63,39 +63,30 @@ func (TagF1) count(p *fedkit.Predictions) (right, seen float64) {
 //
 // It is 1 for perfect predictions and 0 for those of the mean, whatever the unit of the targets, and NaN if a target is the same in
 // all examples. This is scikit-learn's r2_score. Every evaluation of a regression records it, with RMSE and MAE.
-type R2 struct{}
+type R2 struct{ ofTargets }
 
 // String implements fedkit.Metric.
 func (R2) String() string { return fit.R2 }
-
-// Check implements fedkit.Checker.
-func (R2) Check(fed *fedkit.Federation, _ int) error { return needsValues(fed) }
 
 // Measure implements fedkit.Metric. It is NaN without targets.
 func (R2) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.R2, p) }
 
 // RMSE is the root of the mean squared error, the mean over targets j of √(1/n Σ_i (y_ij − ŷ_ij)²), in the unit of the targets: less
 // is better. This is scikit-learn's root_mean_squared_error.
-type RMSE struct{}
+type RMSE struct{ ofTargets }
 
 // String implements fedkit.Metric.
 func (RMSE) String() string { return fit.RMSE }
-
-// Check implements fedkit.Checker.
-func (RMSE) Check(fed *fedkit.Federation, _ int) error { return needsValues(fed) }
 
 // Measure implements fedkit.Metric. It is NaN without targets.
 func (RMSE) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.RMSE, p) }
 
 // MAE is the mean absolute error, the mean of |y_ij − ŷ_ij| over examples i and targets j, in the unit of the targets: less is better.
 // This is scikit-learn's mean_absolute_error.
-type MAE struct{}
+type MAE struct{ ofTargets }
 
 // String implements fedkit.Metric.
 func (MAE) String() string { return fit.MAE }
-
-// Check implements fedkit.Checker.
-func (MAE) Check(fed *fedkit.Federation, _ int) error { return needsValues(fed) }
 
 // Measure implements fedkit.Metric. It is NaN without targets.
 func (MAE) Measure(p *fedkit.Predictions) float64 { return ofValues(fit.MAE, p) }
@@ -109,8 +100,11 @@ func ofValues(name string, p *fedkit.Predictions) float64 {
 	return math.NaN()
 }
 
-// needsValues refuses labels and tags.
-func needsValues(fed *fedkit.Federation) error {
+// ofTargets is part of metrics of real values.
+type ofTargets struct{}
+
+// Check implements fedkit.Checker: it refuses labels and tags.
+func (ofTargets) Check(fed *fedkit.Federation, _ int) error {
 	if fed != nil && (fed.Data.Classes > 0 || fed.Data.Tags) {
 		return fedkit.Invalid("", "a metric of real values", "one for labels or tags")
 	}

@@ -5,16 +5,10 @@ import "fedkit.example/fedkit"
 // TokenAccuracy is the share of all labels that are predicted: of text, with a label at each position, the accuracy per token that the
 // literature quotes. Score.Accuracy is the mean of the shares within each example, of which the last window of a text has few labels.
 // With one label for each example the two are the same.
-type TokenAccuracy struct{}
+type TokenAccuracy struct{ ofLabels }
 
 // String implements fedkit.Metric.
 func (TokenAccuracy) String() string { return "token accuracy" }
-
-// Check implements fedkit.Checker.
-func (TokenAccuracy) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
-
-// Weight implements fedkit.WeightedMetric: the number of labels.
-func (TokenAccuracy) Weight(p *fedkit.Predictions) float64 { return float64(len(labeled(p).Labels)) }
 
 // Measure implements fedkit.Metric. It is NaN without labels.
 func (TokenAccuracy) Measure(p *fedkit.Predictions) float64 {

@@ -1,8 +1,8 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -25,8 +25,8 @@ const maxColumns = 8
 // If clients seldom move, successive rounds with the same clusters are one column; if no client ever moves, all rounds are.
 //
 // True groups [M], if given, are what clients are sorted by, from the bottom up, with lines between them and a strip at
-// the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has the colors of the clusters that agree with the
-// groups best in the last round, one to one.
+// the right: plot.Clusters(h, partition.Groups(fed.Clients)...). Clusters then have the numbers and the colors of the groups that
+// agree with them best in the last round, one to one.
 //
 // At most the first 100 clients are drawn. If assignments change so often that the figure would be heavy, only some of the
 // rounds are; the note says so.
@@ -42,6 +42,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		if err := checkGroups(clients, nil, truth); err != nil {
 			return err
 		}
+		renumber(rounds, truth)
 		shown := sorted(min(clients, maxClients), func(i int) int { return of(truth, i) })
 		all, most := len(rounds), maxStays
 		if len(truth) > 0 {
@@ -70,11 +71,12 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 			if folded != nil {
 				left, right = to+0.1, to+0.5
 			}
+			clusters := len(f.Series)
 			drawGroups(f, shown, truth, from, left, right)
-			nameLike(f, last.labels, truth)
-			for i := range f.Series { // in a row, clusters of one name have one color, and so have their groups
-				s := &f.Series[i]
-				s.Name, s.Of = cmp.Or(s.Of, s.Name), ""
+			for i, s := range f.Series[clusters:] { // one line in the legend for a group and its cluster
+				if slices.ContainsFunc(f.Series[:clusters], func(c chart.Series) bool { return c.Color == s.Color }) {
+					f.Series[clusters+i].Name = clusterName(s.Color - 1)
+				}
 			}
 			note(f, "strip: true group")
 		}
@@ -123,6 +125,25 @@ func assigned(h *fedkit.History) ([]assignment, error) {
 		return nil, fmt.Errorf("history %q has no assignment (Record.Clusters): %q does not cluster its clients", h.Name, h.Strategy)
 	}
 	return rounds, nil
+}
+
+// renumber gives clusters the numbers of the true groups, if there are any.
+func renumber(rounds []assignment, truth []int) {
+	as := likeGroups(rounds[len(rounds)-1].labels, truth)
+	if len(truth) == 0 {
+		return
+	}
+	free := slices.Max(slices.Concat(slices.Collect(maps.Values(as)), truth)) + 1
+	for _, r := range rounds {
+		for i, l := range r.labels {
+			if _, known := as[l]; !known && l >= 0 {
+				as[l], free = free, free+1
+			}
+			if l >= 0 {
+				r.labels[i] = as[l]
+			}
+		}
+	}
 }
 
 // fold joins successive rounds with equal labels to columns 0, 1, …, if these are few and at most half as many as the rounds. Column
@@ -198,7 +219,7 @@ func clusterSeries(spans []stay, names []string, begin []int) (all []chart.Serie
 	slices.SortStableFunc(spans, func(a, b stay) int { return a.cluster - b.cluster })
 	for i, s := range spans {
 		if i == 0 || s.cluster != spans[i-1].cluster {
-			all = append(all, chart.Series{Name: clusterName(s.cluster), Mark: chart.Cells})
+			all = append(all, chart.Series{Name: clusterName(s.cluster), Color: s.cluster + 1, Mark: chart.Cells})
 		}
 		var tip []string
 		switch {

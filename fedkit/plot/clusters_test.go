@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -41,8 +43,8 @@ func TestClustersKeepTheirColors(t *testing.T) {
 	expect.That(t, slices.Equal(b.X, []float64{0.5, 0.5}) && slices.Equal(b.X2, []float64{3.5, 4.5}), "cluster 1 from %v to %v", b.X, b.X2)
 }
 
-// Sorted by true group, clients of one group are side by side, with a line between groups and a strip that has the color
-// of the cluster where most of the group are.
+// Sorted by true group, clients of one group are side by side, with a line between groups and a strip. The cluster where most of a
+// group are has the number and the color of the group.
 func TestClustersByGroup(t *testing.T) {
 	f := Clusters(assignments([]int{5, 3, 5, 3, 3}, []int{5, 3, 5, 3, 5}), 0, 1, 0, 1, 1)
 	expect.OK(t, f.Err())
@@ -52,11 +54,11 @@ func TestClustersByGroup(t *testing.T) {
 	for _, s := range f.Series {
 		names = append(names, s.Name)
 	}
-	want = []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}
+	want = []string{"cluster 0", "cluster 1", "cluster 0", "cluster 1", "border"}
 	expect.Must(t, slices.Equal(names, want) && f.Series[2].Tip[0] == "0, group 0", "%v, want %v; tips %v", names, want, f.Series[2].Tip)
 	border := f.Series[4]
 	expect.That(t, slices.Equal(border.Y, []float64{1.5}), "borders at %v, want 1.5", border.Y)
-	if s := f.Series[0]; !slices.Equal(s.Tip, []string{"1", "3", "4"}) {
+	if s := f.Series[1]; !slices.Equal(s.Tip, []string{"1", "3", "4"}) || s.Color != 2 || f.Series[3].Color != 2 {
 		t.Errorf("tips %v", s.Tip)
 	}
 	charttest.Golden(t, "clusters-by-group", f)
@@ -191,9 +193,9 @@ func TestDendrogram(t *testing.T) {
 			"%s: from (%v, %v) to (%v, %v)", c.name, got.X, got.Y, got.X2, got.Y2)
 	}
 	expect.That(t, near(f.Targets, []float64{4.5}), "cut at %v, want between 3 and 6", f.Targets)
-	// Client 4 is of group 1 in cluster 0: its dot has the other cluster's color.
+	// The clusters have the groups' colors.
 	one := s["group 1"]
-	expect.That(t, one.Of == "cluster 1" && slices.Equal(one.Tip, []string{"1", "3", "4"}) && near(one.X, []float64{0, 1, 2}) && s["group 0"].Of == "cluster 0",
+	expect.That(t, one.Color == s["cluster 1"].Color && slices.Equal(one.Tip, []string{"1", "3", "4"}) && near(one.X, []float64{0, 1, 2}) && s["cluster 0"].Color == 1,
 		"%+v", one)
 	charttest.Golden(t, "dendrogram", f)
 }
@@ -325,6 +327,30 @@ func TestScaleOfCosines(t *testing.T) {
 	expect.That(t, f.Err() == nil, "%v", f.Err())
 }
 
+// A true group has one color in all figures, and clusters have that of the group that agrees with them best, whatever their numbers.
+func TestOneColorPerGroup(t *testing.T) {
+	labels, truth := []int{7, 7, 2, 2, 4}, []int{0, 0, 1, 1, 1}
+	expect.That(t, maps.Equal(likeGroups(labels, truth), map[int]int{7: 0, 2: 1, 4: 2}), "%v", likeGroups(labels, truth))
+	expect.That(t, maps.Equal(likeGroups(labels, nil), map[int]int{7: 7, 2: 2, 4: 4}), "%v", likeGroups(labels, nil))
+	p := cluster.FromVectors(mat.NewDense(5, 2, []float64{0, 1, 0, 2, 5, 1, 5, 2, 9, 9}))
+	tree := expect.Value(cluster.Link(p, cluster.Average))(t)
+	pca := PCA(p, labels, truth...)
+	for name, f := range map[string]*chart.Figure{"similarities": Similarities(p, labels, truth...), "dendrogram": Dendrogram(tree, labels, truth...),
+		"PCA": pca[0], "groups of PCA": pca[1], "clusters": Clusters(assignments(labels), truth...)} {
+		expect.OK(t, f.Err())
+		for _, s := range f.Series {
+			var g int
+			switch _, err := fmt.Sscanf(s.Name, "group %d", &g); {
+			case err == nil:
+				expect.That(t, s.Color == g+1, "%s: %s has color %d", name, s.Name, s.Color)
+			case s.Name == "cluster 7":
+				expect.That(t, s.Color == 1, "%s: %s has color %d", name, s.Name, s.Color)
+			}
+		}
+	}
+	expect.That(t, Clusters(assignments(labels), truth...).Series[0].Name == "cluster 0", "clusters are not numbered like the groups")
+}
+
 // By hand: points on a cross, ±3 along one axis and ±1 along another, in any origin. The shares are 18/20 and 2/20.
 func TestPCA(t *testing.T) {
 	x := mat.NewDense(4, 3, []float64{
@@ -344,8 +370,8 @@ func TestPCA(t *testing.T) {
 	expect.That(t, near([]float64{a * b}, []float64{-9}), "clients 0 and 1 are at %g and %g, want 3 and −3", a, b)
 	a, b = s["cluster 0"].Y[1], s["no cluster"].Y[0]
 	expect.That(t, near([]float64{a * b}, []float64{-1}), "clients 3 and 2 are at %g and %g, want 1 and −1", a, b)
-	of := g.Series[0].Of
-	expect.That(t, g.Series[0].Name == "group 0" && (of == "cluster 1" || of == "cluster 0"), "%+v", g.Series[0])
+	expect.That(t, g.Series[0].Name == "group 0" && g.Series[0].Color == 1 && s["cluster 1"].Color == 1 && s["cluster 0"].Color == 2, "%+v", g.Series[0])
+	expect.That(t, s["no cluster"].Color == gray, "%+v", s["no cluster"])
 	charttest.Spec(t, row)
 }
 

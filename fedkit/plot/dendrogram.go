@@ -39,10 +39,9 @@ func Dendrogram(t cluster.Tree, labels []int, truth ...int) *chart.Figure {
 			all[id].place = float64(i)
 			f.X.Names = append(f.X.Names, all[id].name(id))
 		}
-		drawMerges(f, t, hidden, all)
+		drawMerges(f, t, hidden, all, likeGroups(labels, truth))
 		if len(truth) > 0 {
 			drawLeaves(f, order, all)
-			nameLike(f, labels, truth)
 			note(f, "dot: true group")
 		}
 		if hidden > 0 {
@@ -124,11 +123,11 @@ func checkTree(t cluster.Tree) error {
 }
 
 // drawMerges adds the branches, in the colors of their clusters, and those of several clusters in ink.
-func drawMerges(f *chart.Figure, t cluster.Tree, hidden int, all []branch) {
+func drawMerges(f *chart.Figure, t cluster.Tree, hidden int, all []branch, as map[int]int) {
 	clusters := distinct(each(all, func(b branch) int { return b.cluster }))
 	lines := map[int]*chart.Series{-1: {Name: "several clusters", Mark: chart.Segments, Ink: true}}
 	for _, c := range clusters {
-		lines[c] = &chart.Series{Name: clusterName(c), Mark: chart.Segments}
+		lines[c] = &chart.Series{Name: clusterName(c), Color: as[c] + 1, Mark: chart.Segments}
 	}
 	for s, m := range t {
 		if s < hidden {

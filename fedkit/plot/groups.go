@@ -50,12 +50,16 @@ func distinct(labels []int) []int {
 func clusterName(label int) string { return fmt.Sprintf("cluster %d", label) }
 func groupName(group int) string   { return fmt.Sprintf("group %d", group) }
 
-// nameLike matches true groups to clusters, one to one, so that they share the most clients. The series of a group has the color of
-// its cluster, so a client in the wrong cluster shows two colors.
-func nameLike(f *chart.Figure, labels, truth []int) {
-	clusters, groups := distinct(labels), distinct(truth)
-	if len(clusters) == 0 || len(groups) == 0 {
-		return
+// likeGroups matches clusters to true groups, one to one, so that they share the most clients, and returns the number of each cluster's
+// group: it has that group's color, so a client in the wrong cluster shows two colors. Clusters without a group have the numbers that
+// follow those of all groups. Without groups, clusters keep their own.
+func likeGroups(labels, truth []int) map[int]int {
+	clusters, groups, as := distinct(labels), distinct(truth), map[int]int{}
+	if len(groups) == 0 {
+		for _, c := range clusters {
+			as[c] = c
+		}
+		return as
 	}
 	overlap := make([][]float64, max(len(clusters), len(groups)))
 	for i := range overlap {
@@ -68,13 +72,18 @@ func nameLike(f *chart.Figure, labels, truth []int) {
 			overlap[c][g]++
 		}
 	}
-	match := cluster.Match(overlap)
+	match, free := cluster.Match(overlap), groups[len(groups)-1]+1
 	for g, name := range groups {
-		s := slices.IndexFunc(f.Series, func(s chart.Series) bool { return s.Name == groupName(name) })
-		if c := match[g]; s >= 0 && c < len(clusters) && overlap[c][g] > 0 {
-			f.Series[s].Of = clusterName(clusters[c])
+		if c := match[g]; c < len(clusters) && overlap[c][g] > 0 {
+			as[clusters[c]] = name
 		}
 	}
+	for _, c := range clusters {
+		if _, known := as[c]; !known {
+			as[c], free = free, free+1
+		}
+	}
+	return as
 }
 
 // holds reports a federation in which there is nothing to draw, or a row that its data set does not have.
@@ -108,13 +117,13 @@ func dealt(fed *fedkit.Federation, note string) string {
 	return note
 }
 
-// trueGroup returns the figure's series of a true group of clients, a new one if there is none yet.
+// trueGroup returns the figure's series of a true group of clients, a new one if there is none yet. A group has one color in all figures.
 func trueGroup(f *chart.Figure, g int, m chart.Mark) *chart.Series {
 	name := groupName(g)
 	k := slices.IndexFunc(f.Series, func(s chart.Series) bool { return s.Name == name })
 	if k < 0 {
 		k = len(f.Series)
-		f.Series = append(f.Series, chart.Series{Name: name, Mark: m})
+		f.Series = append(f.Series, chart.Series{Name: name, Color: g + 1, Mark: m})
 	}
 	return &f.Series[k]
 }

@@ -12,8 +12,8 @@ import (
 
 // PCA returns the scatter plot of clients by what is clustered: points, such as their updates, on their first two principal
 // components; Show draws it. The axes' titles have the explained variance. Colors are clusters, labels [n]; without them all have
-// one color. True groups [n], if given, are a second plot of the same points beside it. A group has the color of
-// the cluster that agrees with it best.
+// one color. True groups [n], if given, are a second plot of the same points beside it. A cluster has the color of
+// the group that agrees with it best.
 //
 // Errors: no points, points that are not finite or all the same, numbers of labels or true groups that do not go with them.
 func PCA(p *cluster.Points, labels []int, truth ...int) chart.Row {
@@ -40,13 +40,12 @@ func clientMaps(p *cluster.Points, labels, truth []int) (chart.Row, error) {
 	}
 	f, g := clientMap(at, share), clientMap(at, share)
 	f.Title = "Clients on two principal components"
-	f.Series = spots(at, labels, clusterName, "no cluster")
+	f.Series = spots(at, labels, clusterName, "no cluster", likeGroups(labels, truth))
 	if len(truth) == 0 {
 		return chart.Row{f}, nil
 	}
 	f.Title, g.Title = f.Title+", by cluster", "by true group"
-	g.Series = spots(at, truth, groupName, "no group")
-	nameLike(g, labels, truth)
+	g.Series = spots(at, truth, groupName, "no group", likeGroups(truth, nil))
 	f.Width, g.Width = 380, 380
 	return chart.Row{f, g}, nil
 }
@@ -60,15 +59,15 @@ func clientMap(at *mat.Dense, share [2]float64) *chart.Figure {
 }
 
 // spots returns a series of dots for each label, and one for the clients without.
-func spots(at *mat.Dense, labels []int, name func(int) string, none string) (all []chart.Series) {
+func spots(at *mat.Dense, labels []int, name func(int) string, none string, as map[int]int) (all []chart.Series) {
 	n, _ := at.Dims()
 	for _, l := range append(distinct(labels), -1) {
-		s := chart.Series{Name: none, Mark: chart.Dots, Opacity: 1}
+		s := chart.Series{Name: none, Color: gray, Mark: chart.Dots, Opacity: 1}
 		switch {
 		case l >= 0:
-			s.Name = name(l)
+			s.Name, s.Color = name(l), as[l]+1
 		case len(labels) == 0:
-			s.Name = "clients"
+			s.Name, s.Color = "clients", 0
 		}
 		for i := range n {
 			if of(labels, i) == l {
@@ -81,6 +80,9 @@ func spots(at *mat.Dense, labels []int, name func(int) string, none string) (all
 	}
 	return all
 }
+
+// gray is the place of a gray in the palette of package chart.
+const gray = 14
 
 // project returns the points on their first two principal components, [n, 2], and the shares of the variance along them.
 func project(p *cluster.Points) (at *mat.Dense, share [2]float64, err error) {

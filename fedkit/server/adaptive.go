@@ -95,9 +95,6 @@ type Adagrad struct {
 	Form    Form    // default Corrected
 }
 
-// Check refuses a model with running values: see fedkit.Param.
-func (o Adagrad) Check(fed *fedkit.Federation, _ int) error { return averages(fed, o) }
-
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Adagrad) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
 	o = fedkit.Defaults(o)
@@ -124,9 +121,6 @@ type Adam struct {
 	Epsilon float64 `range:"(0,inf)" default:"1e-6 (1e-3 in Reddi's form)"` // ε; in Reddi's form τ
 	Form    Form    // default Corrected
 }
-
-// Check refuses a model with running values: see fedkit.Param.
-func (o Adam) Check(fed *fedkit.Federation, _ int) error { return averages(fed, o) }
 
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Adam) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
@@ -156,9 +150,6 @@ type Yogi struct {
 	Form    Form    // default Corrected
 }
 
-// Check refuses a model with running values: see fedkit.Param.
-func (o Yogi) Check(fed *fedkit.Federation, _ int) error { return averages(fed, o) }
-
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Yogi) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
 	o = fedkit.Defaults(o)
@@ -185,9 +176,6 @@ type AMSGrad struct {
 	Beta2   float64 `range:"[0,1)" default:"0.99"`   // β2, of the mean of squares
 	Epsilon float64 `range:"(0,inf)" default:"1e-3"` // ε, added to the root
 }
-
-// Check refuses a model with running values: see fedkit.Param.
-func (o AMSGrad) Check(fed *fedkit.Federation, _ int) error { return averages(fed, o) }
 
 // Step implements fedkit.ServerOptimizer. It remembers m, v and v̂.
 func (o AMSGrad) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (step *fedkit.Matrix, after []*fedkit.Matrix) {

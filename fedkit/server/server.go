@@ -3,12 +3,11 @@
 // strategy.FedOpt is the algorithm around them.
 //
 // Δ is [1, d], or [k, d] for k models at once: every parameter is treated separately. A memory of the wrong length, such
-// as another optimizer's, is treated as empty.
+// as another optimizer's, is treated as empty. Strategies call fedkit.Round.ServerStep, which averages running values such as those of
+// batch normalization, and optimizes the rest.
 package server
 
 import (
-	"fmt"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -16,14 +15,6 @@ import (
 // SGD steps along Δ: step = ηΔ. With η = 1 the server simply adopts the aggregate.
 type SGD struct {
 	LR float64 `range:"(0,inf)" default:"1"` // η, server learning rate
-}
-
-// Check refuses an η above 1 for a model with running values: see fedkit.Param.
-func (o SGD) Check(fed *fedkit.Federation, _ int) error {
-	if o.LR > 1 {
-		return fed.AllTrained("LR", o.LR)
-	}
-	return nil
 }
 
 // Step implements fedkit.ServerOptimizer. Nothing is remembered.
@@ -41,9 +32,6 @@ type Momentum struct {
 	Beta      float64 `range:"[0,1)" default:"0.9"` // β, weight of the previous m
 	HeavyBall bool    // m ← βm + Δ; default m ← βm + (1−β)Δ
 }
-
-// Check refuses a model with running values: see fedkit.Param.
-func (o Momentum) Check(fed *fedkit.Federation, _ int) error { return averages(fed, o) }
 
 // Step implements fedkit.ServerOptimizer. It remembers m.
 func (o Momentum) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
@@ -73,8 +61,3 @@ var (
 	})
 	filled = fedkit.NewProgram("fill", func(a []*Node) *Node { return BroadcastToShape(a[1], a[0].Shape()) })
 )
-
-// averages refuses an optimizer that does not step to the mean, for a model with running values.
-func averages(fed *fedkit.Federation, o fedkit.ServerOptimizer) error {
-	return fed.AllTrained("", fmt.Sprintf("%T", o))
-}

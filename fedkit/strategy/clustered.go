@@ -166,12 +166,16 @@ func take[T any](values []T, at []int) []T {
 // meanByCluster returns the models [k, d] after averaging the clients' rows u [n, d] within their clusters, with the
 // given weights (nil: equal ones). A cluster without a client keeps its model.
 func meanByCluster(models, u *fedkit.Matrix, of cluster.Groups, weights []float64) *fedkit.Matrix {
-	k := models.Rows()
-	mean, stays := of.Means(k, weights), make([][]float64, k) // [k, n] and [k, k]
-	for j, row := range mean {
-		if stays[j] = make([]float64, k); floats.Sum(row) == 0 {
+	return remix(models, u, of.Means(models.Rows(), weights))
+}
+
+// remix returns mixtures of u [n, d] with weights mix [k, n] in place of models [k, d]. A model all of whose weights are 0 stays.
+func remix(models, u *fedkit.Matrix, mix [][]float64) *fedkit.Matrix {
+	stays := make([][]float64, len(mix)) // [k, k]
+	for j, row := range mix {
+		if stays[j] = make([]float64, len(mix)); floats.Sum(row) == 0 {
 			stays[j][j] = 1
 		}
 	}
-	return u.Mix(mean).Add(models.Mix(stays))
+	return u.Mix(mix).Add(models.Mix(stays))
 }

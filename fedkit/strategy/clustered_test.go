@@ -188,6 +188,13 @@ func (s numbered) tests(client int, w []float64) float64 {
 	return loss
 }
 
+// trains returns the loss of a model on a client's training examples.
+func (s numbered) trains(client int, w []float64) float64 {
+	x, y := rowsOf(&s.fed.Data.Train, s.fed.Clients[s.of[client]].Train)
+	loss, _ := s.net.Gradient(w, x, y)
+	return loss
+}
+
 // sameLosses compares scores with the losses of models, by client.
 func (s numbered) sameLosses(t *testing.T, what string, got []fedkit.Score, models [][]float64) {
 	t.Helper()
@@ -200,7 +207,7 @@ func (s numbered) sameLosses(t *testing.T, what string, got []fedkit.Score, mode
 }
 
 // Fed-PRISM in plain Go, over rounds of partial participation: the sums, the features, the clusters and their numbers, the
-// weights, the served models, and unseen clients.
+// weights, each client's α, the served models, and unseen clients.
 func TestFedPRISMAgainstFloat64(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	const rounds, seed, k = 7, 5, 3
@@ -215,19 +222,22 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			func(x [][]float64) []int { return merged(x, k, math.Inf(1), average) }},
 		{strategy.FedPRISM{M: 1, Updates: true, Center: true, Alpha: fedkit.Zero, Clusterer: cluster.Agglomerative{Linkage: cluster.Single}},
 			func(x [][]float64) []int { return merged(x, k, math.Inf(1), single) }},
+		{strategy.FedPRISM{AlphaStep: 0.3, Center: true, Temperature: 0.1, Clusterer: cluster.Agglomerative{}}, func(x [][]float64) []int { return merged(x, k, math.Inf(1), ward) }},
+		{strategy.FedPRISM{AlphaStep: 0.05, Average: true, M: 2, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}},
+			func(x [][]float64) []int { return merged(x, k, math.Inf(1), average) }},
 	} {
 		s := c.s
 		s.Every, s.Fraction, s.Local = 2, 0.6, l
-		name := fmt.Sprintf("%+v", c.s.Clusterer)
+		name := fmt.Sprintf("%+v, ±%v", c.s.Clusterer, c.s.AlphaStep)
 		fed, o, unseen := replay(t, l, seed)
 		alpha, m, temperature := cmp.Or(s.Alpha, 0.5), cmp.Or(s.M, k), cmp.Or(s.Temperature, 1)
 		start := starts(t, fed, seed, 1)[0]
 		global, own := slices.Clone(start), [][]float64{slices.Clone(start), slices.Clone(start), slices.Clone(start)}
-		W := make([][]float64, fed.Size())
+		W, alphas, up, down := make([][]float64, fed.Size()), slices.Repeat([]float64{alpha}, fed.Size()), 0, 0
 		for i := range W {
 			W[i] = []float64{1. / 3, 1. / 3, 1. / 3}
 		}
-		mixture := func(w []float64) []float64 {
+		mixture := func(w []float64, alpha float64) []float64 {
 			mix := make([]float64, len(global))
 			floats.AddScaled(mix, alpha, global)
 			for c := range own {
@@ -264,10 +274,28 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			S := r.Clients()
 			var models, deltas [][]float64
 			for _, i := range S {
-				from := mixture(W[i])
+				from := mixture(W[i], alphas[i])
 				w := o.trained(r.Round, i, from)
 				models = append(models, w)
 				deltas = append(deltas, floats.SubTo(make([]float64, len(w)), w, from))
+				if s.AlphaStep > 0 && r.Round > 3 { // until then all models are the same
+					gap := o.trains(i, mixture(W[i], 0)) - o.trains(i, global)
+					expect.Must(t, math.Abs(gap) > 1e-6, "%s, round %d, client %d: the losses are %v apart: the test shows nothing", name, r.Round, i, gap)
+					if gap > 0 {
+						alphas[i], up = min(1, alphas[i]+s.AlphaStep), up+1
+					} else {
+						alphas[i], down = max(0, alphas[i]-s.AlphaStep), down+1
+					}
+				}
+			}
+			if s.Average { // what is added below
+				global = make([]float64, len(global))
+				deltas = models
+				for c := range own {
+					if slices.ContainsFunc(S, func(i int) bool { return W[i][c] > 0 }) {
+						own[c] = make([]float64, len(global))
+					}
+				}
 			}
 			floats.Add(global, meanOf(deltas, nil, nil))
 			for c := range own {
@@ -318,25 +346,33 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 				}
 			}
 			sameRows(t, s.State.Models, append([][]float64{global}, own...), "%s, round %d: models", name, r.Round)
+			if s.AlphaStep > 0 {
+				mean := floats.Sum(alphas) / float64(len(alphas))
+				expect.Must(t, agree(s.State.Alpha, alphas) && math.Abs(float64(r.Notes["mean α"])-mean) < 1e-12,
+					"%s, round %d: α is %v, in the mean %v, want %v", name, r.Round, s.State.Alpha, r.Notes["mean α"], alphas)
+			} else {
+				expect.Must(t, s.State.Alpha == nil && r.Notes == nil, "%s: a fixed α is noted: %v, %v", name, s.State.Alpha, r.Notes)
+			}
 			var serve, unseenFrom [][]float64
 			for i, w := range s.State.W {
 				expect.Must(t, agree(w, W[i]), "%s, round %d: client %d has the weights %v, want %v", name, r.Round, i, w, W[i])
-				serve = append(serve, mixture(W[i]))
+				serve = append(serve, mixture(W[i], alphas[i]))
 			}
 			o.sameLosses(t, name, r.Scores, serve)
 			for i := range fed.Unseen.Clients {
-				from := mixture([]float64{1. / 3, 1. / 3, 1. / 3})
+				from := mixture([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
 				if centroids != nil {
 					w := unseen.trained(r.Round, i, from)
 					if s.Updates {
 						floats.Sub(w, from)
 					}
-					from = mixture(soft(w))
+					from = mixture(soft(w), alpha)
 				}
 				unseenFrom = append(unseenFrom, from)
 			}
 			unseen.sameLosses(t, name+", unseen clients", r.Unseen, unseenFrom)
 		}
+		expect.That(t, s.AlphaStep == 0 || up > 0 && down > 0, "%s: α grew %d times and shrank %d times: the test shows nothing", name, up, down)
 	}
 }
 

@@ -23,6 +23,13 @@ import (
 // matched to the old ones by greatest overlap. W starts uniform, and absent clients keep their weights. Cosines of models are
 // all nearly 1: Center and Temperature spread them.
 //
+// With AlphaStep, α adapts to the client. A client of S receives w_g and Σ_c W_ic w_c, two models, and compares their losses on its
+// training examples. If that of w_g is lower, its α_i grows by AlphaStep after the round, otherwise it shrinks, within [0, 1]. In
+// the first C + 1 rounds both are the same model, and α_i stays. Each round notes the mean of all α_i.
+//
+// The author's program (github.com/shrey-004/YOLO_With_FEDPRISM) averages models, not updates: see Average. Its covariance method is
+// cluster.Spectral{Affinity: cluster.ShiftedCosine{}} with Updates. Its α_i moves in the first rounds, too, by rounding.
+//
 // An unseen client trains once from the mixture with uniform weights, and gets its weights likewise from the last C_c.
 // Identity: K = 1 with any α is FedAvg with equal weights.
 type FedPRISM struct {
@@ -35,6 +42,8 @@ type FedPRISM struct {
 	Updates     bool              // the features are Δ_i; default w_i
 	Center      bool              // subtract the mean of the features before computing cosines
 	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax over the top m cosines
+	AlphaStep   float64           `range:"[0,1]"`               // change of a client's α_i in a round, 0.05 in the author's plan; default 0, which keeps α
+	Average     bool              // w_g and w_c become the weighted means of the w_i; default they move by those of the Δ_i
 	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
 	Selector    fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local       fedkit.Local      // local solver: E epochs, B examples per batch, η
@@ -43,6 +52,7 @@ type FedPRISM struct {
 		W         [][]float64    // each client's weights of the cluster models, [M, K]
 		Centroids *fedkit.Matrix // C_c of the last clustering, 0 for an empty cluster, [K, d]; nil before the first
 		Sizes     []float64      // cluster sizes in that clustering, [K]
+		Alpha     []float64      // α_i, [M]; nil without AlphaStep
 	}
 }
 
@@ -57,7 +67,10 @@ func (s *FedPRISM) Check(fed *fedkit.Federation, n int) error {
 // Start draws one model for all, and uniform weights.
 func (s *FedPRISM) Start(r *fedkit.Round) error {
 	s.State.Models = r.Models(1).Repeat(1 + s.K)
-	s.State.W, s.State.Centroids, s.State.Sizes = uniform(r.Clients(), s.K), nil, nil
+	s.State.W, s.State.Centroids, s.State.Sizes, s.State.Alpha = uniform(r.Clients(), s.K), nil, nil, nil
+	if s.AlphaStep > 0 {
+		s.State.Alpha = slices.Repeat([]float64{s.Alpha}, r.Clients())
+	}
 	return r.Err()
 }
 
@@ -66,22 +79,41 @@ func uniform(n, k int) [][]float64 {
 	return slices.Repeat([][]float64{slices.Repeat([]float64{1 / float64(k)}, k)}, n)
 }
 
-// ensemble returns the weights [n, 1+K] of the models in mixtures with weights w [n, K] of the cluster models.
-func (s *FedPRISM) ensemble(w [][]float64) [][]float64 {
+// ensemble returns the weights [n, 1+K] of the models in mixtures with weights w [n, K] of the cluster models, and α [n] of the global
+// one; nil: Alpha.
+func (s *FedPRISM) ensemble(w [][]float64, alpha []float64) [][]float64 {
 	mix := make([][]float64, len(w))
 	for i := range w {
-		mix[i] = append(mix[i], s.Alpha)
+		a := s.Alpha
+		if alpha != nil {
+			a = alpha[i]
+		}
+		mix[i] = append(mix[i], a)
 		for _, v := range w[i] {
-			mix[i] = append(mix[i], (1-s.Alpha)*v)
+			mix[i] = append(mix[i], (1-a)*v)
 		}
 	}
 	return mix
 }
 
+// alphas returns α of clients, nil if it is the same for all.
+func (s *FedPRISM) alphas(clients []int) []float64 {
+	if s.State.Alpha == nil {
+		return nil
+	}
+	return take(s.State.Alpha, clients)
+}
+
 // Round implements fedkit.Strategy.
 func (s *FedPRISM) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(take(s.State.W, S))), Local: s.Local})
+	job := fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(take(s.State.W, S), s.alphas(S))), Local: s.Local}
+	steps := s.steps(r, S)
+	if steps != nil {
+		job.Down = fedkit.Zero // clients mix the models that they have compared
+	}
+	u := r.Train(job)
+	s.adapt(r, u, steps)
 	mix := make([][]float64, s.State.Models.Rows()) // [1+K, n]
 	p := Weights(r, u, s.Weighting, Equal{})
 	for at, i := range u.Clients() {
@@ -94,11 +126,46 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 			floats.Scale(1/sum, row)
 		}
 	}
-	s.State.Models = s.State.Models.Add(u.Delta().Mix(mix))
+	if s.Average {
+		s.State.Models = remix(s.State.Models, u.Models, mix)
+	} else {
+		s.State.Models = s.State.Models.Add(u.Delta().Mix(mix))
+	}
 	if r.T%s.Every == 0 {
 		s.updateClusters(r, u)
 	}
 	return r.Err()
+}
+
+// steps returns the changes of clients' α, towards the better of the models that they mix, [n]; nil: none.
+func (s *FedPRISM) steps(r *fedkit.Round, clients []int) (steps []float64) {
+	if s.State.Alpha == nil || s.State.Centroids == nil || r.T <= s.Every+1 || r.Err() != nil {
+		return nil
+	}
+	global := s.State.Models.Take(0)
+	mixed := s.State.Models.Mix(s.ensemble(take(s.State.W, clients), make([]float64, len(clients))))
+	for at, i := range clients {
+		step := -s.AlphaStep
+		if r.LowestLoss(fedkit.StackRows(mixed.Take(at), global), []int{i})[0] == 1 { // not if they are equal
+			step = s.AlphaStep
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// adapt changes α of the clients that have trained.
+func (s *FedPRISM) adapt(r *fedkit.Round, u *fedkit.Updates, steps []float64) {
+	alpha := s.State.Alpha
+	if alpha == nil {
+		return
+	}
+	for at, i := range u.Clients() {
+		if steps != nil {
+			alpha[i] = min(1, max(0, alpha[i]+steps[u.Positions[at]]))
+		}
+	}
+	r.Note("mean α", floats.Sum(alpha)/float64(len(alpha)))
 }
 
 // features returns the clients' features x_i, [n, d].
@@ -141,9 +208,9 @@ func (s *FedPRISM) weigh(w [][]float64, clients []int, gram *mat.SymDense, in cl
 }
 
 // Serve gives each client its mixture. A client's cluster is that of the greatest weight, or none while all are equal.
-func (s *FedPRISM) Serve(*fedkit.Round) fedkit.Serving { return s.serving(s.State.W) }
+func (s *FedPRISM) Serve(*fedkit.Round) fedkit.Serving { return s.serving(s.State.W, s.State.Alpha) }
 
-func (s *FedPRISM) serving(w [][]float64) fedkit.Serving {
+func (s *FedPRISM) serving(w [][]float64, alpha []float64) fedkit.Serving {
 	models, k := s.State.Models, s.State.Models.Rows()-1
 	clusters := cluster.Ungrouped(len(w))
 	for i := range w {
@@ -155,16 +222,16 @@ func (s *FedPRISM) serving(w [][]float64) fedkit.Serving {
 	for c := range own {
 		own[c] = 1 + c
 	}
-	return fedkit.Serving{Global: models.Take(0), Models: models, Mix: s.ensemble(w), Clusters: clusters, Centroids: models.Take(own...)}
+	return fedkit.Serving{Global: models.Take(0), Models: models, Mix: s.ensemble(w, alpha), Clusters: clusters, Centroids: models.Take(own...)}
 }
 
 // ServeUnseen gives each unseen client a mixture, by the cosines of its features with the last centroids.
 func (s *FedPRISM) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	w := uniform(r.Clients(), s.State.Models.Rows()-1)
 	if s.State.Centroids == nil {
-		return s.serving(w)
+		return s.serving(w, nil)
 	}
-	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.Models.Mix(s.ensemble(w[:1])), Local: s.Local})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.Models.Mix(s.ensemble(w[:1], nil)), Local: s.Local})
 	rows := fedkit.StackRows(s.features(u), s.State.Centroids)
 	if s.Center {
 		rows = rows.Sub(s.State.Centroids.Mean(s.State.Sizes))
@@ -181,5 +248,5 @@ func (s *FedPRISM) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 		in = append(in, c)
 	}
 	s.weigh(w, u.Clients(), gram, in)
-	return s.serving(w)
+	return s.serving(w, nil)
 }

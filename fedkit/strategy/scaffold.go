@@ -87,7 +87,7 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	}
 
 	p := Weights(r, u, s.Weighting, Equal{})
-	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, p).Sub(x), s.State.Memory, r.T)
+	step, memory := r.ServerStep(optimizer, aggregator.Aggregate(u.Models, p).Sub(x), s.State.Memory)
 	s.State.X, s.State.Memory = x.Add(step), memory
 	s.State.C = c.Add(aggregator.Aggregate(next.Sub(ci), p).Scale(Share(r, u, s.Weighting, Equal{})))
 	s.State.Ci = s.State.Ci.Put(u.Clients(), next)

@@ -35,7 +35,7 @@ func (s *State) step(r *fedkit.Round, optimizer fedkit.ServerOptimizer, to *fedk
 
 // stepBy moves x by the server optimizer's step for Δ.
 func (s *State) stepBy(r *fedkit.Round, optimizer fedkit.ServerOptimizer, delta *fedkit.Matrix) error {
-	step, memory := optimizer.Step(delta, s.Memory, r.T)
+	step, memory := r.ServerStep(optimizer, delta, s.Memory)
 	s.X, s.Memory = s.X.Add(step), memory
 	return r.Err()
 }

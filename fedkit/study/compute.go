@@ -40,7 +40,7 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	var working, following sync.WaitGroup
 	for range s.sideBySide(missing) {
 		working.Go(func() {
-			for p := queue.take(ctx); p != nil; p = queue.take(ctx) {
+			for p := queue.take(ctx, s.Free); p != nil; p = queue.take(ctx, s.Free) {
 				err := s.store(ctx, p, w)
 				if p.lock.release(); errors.Is(err, errTaken) {
 					p.blocked = fmt.Errorf("study: %s: %w", p.Run, errTaken)
@@ -394,10 +394,10 @@ type queue struct {
 }
 
 // take returns the first run that no other process computes, locked, and with room for it. While others compute all that
-// are left, it waits. It returns nil if none is left, or ctx is done.
-func (q *queue) take(ctx context.Context) *plan {
+// are left, it waits, unless only a free one is wanted. It returns nil if none is left, or ctx is done.
+func (q *queue) take(ctx context.Context, free bool) *plan {
 	for ok := ctx.Err() == nil; ok; ok = wait(ctx, poll) {
-		if p := q.try(); p != nil || len(q.left()) == 0 {
+		if p := q.try(); p != nil || free || len(q.left()) == 0 {
 			return p
 		}
 	}

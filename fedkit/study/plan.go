@@ -36,8 +36,9 @@ type Trial struct {
 
 // Named is a plan under the name by which ./scripts/study runs it.
 type Named struct {
-	Name string      // "08_fedprism"
-	Plan func() Plan // makes it
+	Name  string      // "08_fedprism"
+	Plan  func() Plan // makes it
+	First []string    // parts that ./scripts/study queue computes before all other studies
 }
 
 // Name is the name of the trial's run.
@@ -52,8 +53,8 @@ func (t *Trial) labels() []Label {
 	return all
 }
 
-// value is the trial's name, its seed, or the value of a label; "" if there is none.
-func (t *Trial) value(key string) string {
+// Value is the trial's name, its seed, or the value of a label; "" if there is none.
+func (t *Trial) Value(key string) string {
 	for _, l := range append(t.labels(), Label{Key: "name", Value: t.Name()}, Label{Key: "seed", Value: fmt.Sprint(t.Options.Seed)}) {
 		if l.Key == key {
 			return l.Value
@@ -69,12 +70,12 @@ func (p Plan) given() Plan {
 
 // Where returns the trials with a name, a seed or a label: Where("name", "FedAvg"), Where("α", "0.1").
 func (p Plan) Where(key, value string) Plan {
-	return slices.DeleteFunc(p.given(), func(t *Trial) bool { return t.value(key) != value })
+	return slices.DeleteFunc(p.given(), func(t *Trial) bool { return t.Value(key) != value })
 }
 
 // Part returns the trials of a part, which is their label "part". Case does not matter. The error for an unknown one has those there are.
 func (p Plan) Part(name string) (Plan, error) {
-	parts := different(p.given(), func(t *Trial) string { return t.value("part") })
+	parts := different(p.given(), func(t *Trial) string { return t.Value("part") })
 	if i := slices.IndexFunc(parts, func(part string) bool { return strings.EqualFold(part, name) }); i >= 0 {
 		return p.Where("part", parts[i]), nil
 	}
@@ -111,6 +112,21 @@ func (p Plan) Seeds(spec string) (some Plan, err error) {
 	return some, nil
 }
 
+// Worlds splits the plan into those of one federation each, in the order of their first trials.
+func (p Plan) Worlds() (plans []Plan) {
+	index, sums := map[string]int{}, digests{}
+	for _, t := range p.given() {
+		key := t.reading(sums).world()
+		i, known := index[key]
+		if !known {
+			i, plans = len(plans), append(plans, nil)
+			index[key] = i
+		}
+		plans[i] = append(plans[i], t)
+	}
+	return plans
+}
+
 // Study returns the study of the plan, whose runs are stored in a folder. Each federation is made once, and shared by its runs.
 //
 // Errors: missing or unsuitable data; the error names the run.
@@ -121,7 +137,7 @@ func (p Plan) Study(dir string) (*Study, error) {
 			return nil, fedkit.Invalid(fmt.Sprintf("plan[%d]", i), "nil", "a trial")
 		}
 		t = t.reading(sums)
-		key := made{From: config.Of(t.World)}.String()
+		key := t.world()
 		if feds[key] == nil {
 			fed, err := t.Federation()
 			if err != nil {
@@ -133,6 +149,9 @@ func (p Plan) Study(dir string) (*Study, error) {
 	}
 	return st, nil
 }
+
+// world identifies the federation.
+func (t *Trial) world() string { return made{From: config.Of(t.World)}.String() }
 
 // World is everything a federation is made of. Nothing is loaded before a run needs it.
 type World struct {

@@ -25,6 +25,7 @@ type Study struct {
 	Parallel  int            // concurrent runs; default: as many as there are processors, or programs that workers run at a time, fewer if memory is short
 	Recompute bool           // recomputes everything, also what is stored
 	Models    bool           // keeps the final models
+	Free      bool           // computes what no other process does, and does not wait for the rest
 	Watch     fedkit.Watcher // receives the progress of every run: plot.Live(); default progress.Line()
 	Log       io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
 

@@ -128,7 +128,7 @@ func (t *Table) grid(begin, between, end, rule string, cell func(line, column in
 		cells := make([]string, t.columns())
 		copy(cells, line)
 		for k, words := range cells {
-			cells[k] = cell(i, k, words)
+			cells[k] = cell(i, k, t.signed(i, k, words))
 		}
 		b.WriteString(begin + strings.Join(cells, between) + end)
 		if i == 0 {
@@ -178,7 +178,7 @@ func latexSymbols() []string {
 		"α": `\alpha`, "β": `\beta`, "γ": `\gamma`, "δ": `\delta`, "ε": `\varepsilon`, "ζ": `\zeta`, "η": `\eta`, "θ": `\theta`,
 		"ι": `\iota`, "κ": `\kappa`, "λ": `\lambda`, "μ": `\mu`, "\u00b5": `\mu`, "ν": `\nu`, "ξ": `\xi`, "π": `\pi`, "ρ": `\rho`, "σ": `\sigma`,
 		"τ": `\tau`, "υ": `\upsilon`, "φ": `\varphi`, "χ": `\chi`, "ψ": `\psi`, "ω": `\omega`, "ℓ": `\ell`, "′": `'`,
-		"₀": "_0", "₁": "_1", "₂": "_2", "₃": "_3", "₄": "_4", "∗": "*", "✓": `\surd`, "✗": `\times`, "⊥": `\perp`, "∥": `\|`,
+		"₀": "_0", "₁": "_1", "₂": "_2", "₃": "_3", "₄": "_4", "∗": "*", "✓": `\surd`, "✗": `\times`, "○": `\circ`, "⊥": `\perp`, "∥": `\|`,
 	} {
 		all = append(all, symbol, "$"+command+"$")
 	}

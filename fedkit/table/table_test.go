@@ -34,12 +34,12 @@ func TestTable(t *testing.T) {
 	expect.That(t, len(c.Outputs) == 1 && f["text/html"] == table.HTML() && f["text/plain"] == want && c.Syncs == 1, "%+v", c.Outputs)
 }
 
-// Neither numbers nor their units wrap, only what follows ±. Sentences may wrap.
+// Numbers do not wrap, with their intervals and units. Sentences may.
 func TestNumbersStayWhole(t *testing.T) {
 	table := &Table{Left: []int{2}, Note: "± 1.4 %",
 		Lines: [][]string{{"", "to 90 % of all", "why"}, {"a b", "3 min 22 s ± 25.4 s", "it has 5 % of the rows"}}}
 	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
-	for _, want := range []string{">a b<", ">to 90~% of all<", ">3~min~22~s ±~25.4~s<", ">it has 5~% of the rows<", ">±~1.4~%<"} {
+	for _, want := range []string{">a b<", ">to 90~% of all<", ">3~min~22~s~±~25.4~s<", ">it has 5~% of the rows<", ">±~1.4~%<"} {
 		expect.That(t, strings.Contains(got, want), "%s has no %s", got, want)
 	}
 	expect.That(t, !strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0"), "a no-break space in text")
@@ -83,12 +83,12 @@ func TestMarkedCells(t *testing.T) {
 		table.CSV():    "claim,gain,runs\nA|B,12 %,2 · Who\n,3 %,\nC,–,<paper>\nD,,\n",
 		table.Markdown(): "| claim | gain | runs |\n| :-- | --: | :-- |\n" +
 			"| A\\|B | **12 %** | [2 · Who](<#2-%C2%B7-(Who)>) |\n|  | 3 % |  |\n" + `| C | – | [\<paper\>](<https://a.org/?a=1&b="2">) |` + "\n| D |  |  |\n",
-		strings.NewReplacer("\u00a0", "~", "\u200b", "_", "\u2007", "_").Replace(table.HTML()): `<table>
-<tr style="text-align:right"><th style="text-align:left">claim</th><th>gain</th><th style="text-align:left">runs</th></tr>
-<tr style="text-align:right"><td rowspan="2" style="text-align:left;vertical-align:top">A|B</td><td><b>12~%</b></td><td rowspan="2" style="text-align:left;vertical-align:top"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
-<tr style="text-align:right"><td>3~%</td></tr>
-<tr style="text-align:right"><td style="text-align:left">C</td><td>–_~_</td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
-<tr style="text-align:right"><td style="text-align:left">D</td><td></td><td style="text-align:left"></td></tr>
+		strings.ReplaceAll(table.HTML(), "\u00a0", "~"): `<table style="text-align:right;font-variant-numeric:tabular-nums">
+<thead><tr><th style="text-align:left">claim</th><th>gain</th><th style="text-align:left">runs</th></tr></thead><tbody>
+<tr style="background:none"><td rowspan="2" style="text-align:left;vertical-align:top">A|B</td><td><b>12~%</b></td><td rowspan="2" style="text-align:left;vertical-align:top"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
+<tr style="background:none"><td>3~%</td></tr></tbody><tbody style="background:#80808018">
+<tr style="background:none"><td style="text-align:left">C</td><td>–</td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr></tbody><tbody style="background:none">
+<tr style="background:none"><td style="text-align:left">D</td><td></td><td style="text-align:left"></td></tr></tbody>
 </table>
 <small></small>`,
 	} {
@@ -111,6 +111,41 @@ func TestNumbersLineUp(t *testing.T) {
 	expect.That(t, got == want, "got:\n%s", got)
 	got = table.CSV()
 	expect.That(t, got == ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n", "got:\n%s", got)
+}
+
+// In a browser, what follows the numbers of a column is as wide in all lines, without a letter that nobody sees, and a column that lines
+// up by itself is left alone.
+func TestColumnsLineUp(t *testing.T) {
+	table := &Table{Lines: [][]string{{"", "best", "accuracy", "loss"}, {"A", "93.1 ± 0.4 %", "90.0 %", "0.12"}, {"B", "99.0 %", "8.5 %", "3"}, {"C", "– (0/3)", "–", ""}}}
+	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
+	const box = `<span style="display:inline-block;width:4.4em;text-align:left">`
+	for _, want := range []string{`<td><nobr>93.1` + box + "~±~0.4~%</span></nobr></td>", "99.0" + box + "~%</span>", "–" + box + "~(0/3)</span>", "<td>90.0~%</td><td>0.12</td>", "<td>8.5~%</td><td>3</td>", "<td>–</td>"} {
+		expect.That(t, strings.Contains(got, want), "%s has no %s", got, want)
+	}
+	expect.That(t, !strings.ContainsAny(got, "\u200b\u2007"), "letters that nobody sees: %q", got)
+}
+
+// Verdicts have signs for readers, and none for programs.
+func TestVerdicts(t *testing.T) {
+	table := &Table{Lines: [][]string{{"claim", "verdict"}, {"A", "holds"}, {"B", "does not"}, {"C", "not seen"}, {"D", "x"}}, Left: []int{1},
+		Verdicts: map[At]Verdict{{1, 1}: Holds, {2, 1}: Fails, {3, 1}: Open, {4, 1}: 7}}
+	expect.That(t, table.String() == "claim  verdict\nA      ✓ holds\nB      ✗ does not\nC      ○ not seen\nD      x\n", "got:\n%s", table)
+	expect.That(t, strings.Contains(table.LaTeX(), `A & $\surd$ holds \\`) && strings.Contains(table.Markdown(), "| B | ✗ does not |"), "%s%s", table.LaTeX(), table.Markdown())
+	expect.That(t, strings.Contains(table.HTML(), `<td style="text-align:left;color:#008558">✓ holds</td>`), "%s", table.HTML())
+	expect.That(t, strings.Contains(table.CSV(), "A,holds\nB,does not\n"), "%s", table.CSV())
+}
+
+// The header of a long table stays in sight and sorts it; a short one has no code, and neither has code that ends an attribute or a tag.
+func TestLongTables(t *testing.T) {
+	table := &Table{Lines: [][]string{{"", "accuracy"}}}
+	for len(table.Lines) < longTable {
+		table.Lines = append(table.Lines, []string{"A", "1 %"})
+	}
+	expect.That(t, !strings.Contains(table.HTML(), "onclick"), "a short table is sorted: %s", table.HTML())
+	table.Lines = append(table.Lines, []string{"B", "2 %"})
+	_, code, found := strings.Cut(table.HTML(), `position:sticky;top:0;cursor:pointer;background:var(--jp-layout-color0,Canvas)" onclick="`)
+	code, _, _ = strings.Cut(code, `"`)
+	expect.That(t, found && strings.HasPrefix(code, "let h=") && strings.HasSuffix(code, "'none'})") && !strings.ContainsAny(code, "<>\n"), "%q", code)
 }
 
 // Links of a table do not run code.

@@ -26,6 +26,10 @@
 //	Fed3R     features of frozen layers, and sums that each client sends once
 //	FedCOF    means by class that each client sends once
 //	PACFL     clusters of clients by their data, before training
+//	FedGroup  clusters of clients by their first updates (strategy.Clustered), which newcomers join
+//	CGPFL     clusters (strategy.Grouped) that clients join by their models, in every round
+//	LCFed     the same in few dimensions, and layers that a Pull is for
+//	HCFL      clusters by a part of the model, which share that part less and less
 //	FedLAMA   norms and columns by layer, and layers that travel less often
 //	HierFAVG  links between clients, edge servers and the cloud
 //	DPSGD     links between clients, without a server

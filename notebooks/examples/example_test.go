@@ -214,6 +214,50 @@ func ExamplePACFL() {
 	// 63760 bytes up in the first round, and 48400 in the others
 }
 
+// rival is a federation of ten clients in two groups: the same inputs have different labels.
+var rival = sync.OnceValue(func() *fedkit.Federation {
+	d := must.M1(datasets.GaussianMixture{Clients: 10, Groups: 2, Rows: 60, TestRows: 20, Features: 8, Permute: true}.Make())
+	return must.M1(fedkit.New(d, partition.Natural{}, model.MLP(16)))
+})
+
+// found prints whether the clusters are the true groups, and whether their models are right.
+func found(h *fedkit.History) {
+	fmt.Println("the true groups:", h.Last().Clustering.ARI == 1)
+	fmt.Println("more than 90 % right:", h.Last().Mean().Accuracy > 0.9)
+}
+
+// The directions in which clients move at first show who is in which group.
+func ExampleFedGroup() {
+	found(after(20, rival(), &examples.FedGroup{K: 2, Fraction: 0.5, Local: short}))
+	// Output:
+	// the true groups: true
+	// more than 90 % right: true
+}
+
+// In every round, a client joins the center that its model resembles most.
+func ExampleCGPFL() {
+	found(after(20, rival(), &examples.CGPFL{K: 2, Mu: 0.1, Local: short}))
+	// Output:
+	// the true groups: true
+	// more than 90 % right: true
+}
+
+// Models are compared in two dimensions, and the groups share their first layer.
+func ExampleLCFed() {
+	found(after(20, rival(), &examples.LCFed{K: 2, D: 2, Mu: 0.1, Lambda: 0.1, Local: short}))
+	// Output:
+	// the true groups: true
+	// more than 90 % right: true
+}
+
+// The number of clusters is found, and what they share of their first layer falls from round to round.
+func ExampleHCFL() {
+	found(after(20, rival(), &examples.HCFL{Warmup: 3, Mu: 0.1, Fraction: 0.5, Local: short}))
+	// Output:
+	// the true groups: true
+	// more than 90 % right: true
+}
+
 // A model that was trained on upright digits adapts to turned ones, for a sixth of its bytes.
 func ExampleLoRA() {
 	fed := turned(examples.LoRA)

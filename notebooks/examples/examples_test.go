@@ -60,6 +60,10 @@ func TestSuite(t *testing.T) {
 		&examples.FedEM{Fraction: 0.5, Local: standard, K: 2},
 		&examples.FedLAMA{Fraction: 0.5, Local: standard},
 		&examples.PACFL{Fraction: 0.5, K: 2, Local: standard},
+		&examples.CGPFL{Fraction: 0.5, K: 2, Local: standard},
+		&examples.LCFed{Fraction: 0.5, K: 2, Local: standard},
+		&examples.HCFL{Fraction: 0.5, Warmup: 1, K: 2, Local: standard},
+		&examples.FedGroup{Fraction: 0.5, K: 2, Cold: 4, Local: standard},
 		&examples.HierFAVG{Fraction: 0.5, Local: standard},
 		&examples.DPSGD{Local: standard},
 		&examples.DPFedAvg{Fraction: 0.5, Clip: 10, Noise: 1e-4, Local: standard},
@@ -135,6 +139,15 @@ func TestIdentities(t *testing.T) {
 		{"FedLAMA with φ = 1 = FedAvg", plain, &examples.FedLAMA{Fraction: 0.5, Local: l, Phi: 1}, avg},
 		{"PACFL with K = 1 = FedAvg", plain, &examples.PACFL{Fraction: 0.5, Local: l, K: 1}, avg},
 		{"PACFL with K = M = LocalOnly", plain, &examples.PACFL{Fraction: 0.5, Local: l, K: 6}, alone},
+		{"CGPFL with K = 1 = FedProx", plain, &examples.CGPFL{Fraction: 0.5, Local: l, K: 1, Mu: 0.3}, &strategy.FedAvg{Fraction: 0.5, Local: near}},
+		{"LCFed with K = 1, λ = 0 and no embedding = FedProx", plain, &examples.LCFed{Fraction: 0.5, Local: l, K: 1, Mu: 0.3, Lambda: fedkit.Zero, Head: []string{"dense1", "dense2"}},
+			&strategy.FedAvg{Fraction: 0.5, Local: near}},
+		{"HCFL with μ = λ_0 = 0 = FLHC by cosines", plain, &examples.HCFL{Fraction: 0.5, Local: l, Warmup: 1, K: 2, Clusterer: cluster.Agglomerative{Linkage: cluster.Complete}, Mu: fedkit.Zero, Lambda: fedkit.Zero, Head: []string{}},
+			&strategy.FLHC{Fraction: 0.5, Local: l, Warmup: 1, K: 2, Clusterer: cluster.Agglomerative{Linkage: cluster.Complete}, Cosine: true}},
+		{"HCFL with μ = 0 and K = 1 = FLHC", plain, &examples.HCFL{Fraction: 0.5, Local: l, Warmup: 2, K: 1, Clusterer: cluster.KMeans{}, Mu: fedkit.Zero},
+			&strategy.FLHC{Fraction: 0.5, Local: l, Warmup: 2, K: 1}},
+		{"FedGroup with K = 1 = FedAvg", plain, &examples.FedGroup{Local: l, K: 1}, &strategy.FedAvg{Local: l}},
+		{"FedGroup with K = M = LocalOnly", plain, &examples.FedGroup{Local: l, K: 6}, &strategy.LocalOnly{Local: l}},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
 		{"FedEM with K = 1 = FedAvg", plain, &examples.FedEM{Fraction: 0.5, Local: l, K: 1}, avg},
 		{"FedProto with λ = 0 = LocalOnly", plain, &examples.FedProto{Fraction: 0.5, Local: l, Lambda: fedkit.Zero}, alone},
@@ -259,6 +272,14 @@ func TestFedFomo(t *testing.T) {
 	model := int64(4 * fed.Task.Dim())
 	expect.That(t, h.Last().BytesDown == 3*3*model && h.Last().BytesUp == 3*model,
 		"%d bytes down and %d up, want 9 and 3 models of %d", h.Last().BytesDown, h.Last().BytesUp, model)
+}
+
+// A layer that the model lacks is named before anything runs.
+func TestUnknownHead(t *testing.T) {
+	plain, _ := rivals()
+	for _, s := range []fedkit.Strategy{&examples.LCFed{Local: standard, Head: []string{"fc"}}, &examples.HCFL{Local: standard, Head: []string{"fc"}}} {
+		expect.Invalid(t, "option Head: ", "fc")(fedkit.Describe(plain, s, fedkit.Options{Rounds: 1}))
+	}
 }
 
 // APFL serves each client the mixture with the lowest loss on its validation rows; the clients train as with one α.

@@ -10,6 +10,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
@@ -19,6 +20,7 @@ import (
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // The replay's problem: 2 inputs, 3 hidden units, 3 classes.
@@ -358,6 +360,8 @@ func TestReplay(t *testing.T) {
 	})
 
 	o.checkFedEM(t, l, steps)
+	o.checkCenters(t, l, steps)
+	o.checkFedGroup(t, l, steps)
 	o.checkFedDF(t, l, steps)
 
 	proto := &examples.FedProto{Local: l, Lambda: 1.5} // two clients lack a class
@@ -477,6 +481,204 @@ func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
 	expect.That(t, far <= 1e-5, "FedEM is %v away", far)
 }
 
+// pair divides three points into the two that are nearest to each other and the third.
+func pair(apart func(i, j int) float64) []int {
+	of := [][]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} // without 0, 1, 2
+	return slices.MinFunc(of, func(a, b []int) int {
+		far := func(of []int) float64 { i := slices.Index(of, 0); return apart((i+1)%3, (i+2)%3) }
+		return cmp.Compare(far(a), far(b))
+	})
+}
+
+// centers are the means of the clients' models by cluster, with weights.
+func centers(was, w [][]float64, of []int, weight func(client int) float64) [][]float64 {
+	next := slices.Clone(was)
+	for k := range next {
+		sum, n := make([]float64, len(w[0])), 0.0
+		for i := range of {
+			if of[i] == k {
+				floats.AddScaled(sum, weight(i), w[i])
+				n += weight(i)
+			}
+		}
+		if n > 0 {
+			next[k] = floats.ScaleTo(sum, 1/n, sum)
+		}
+	}
+	return next
+}
+
+// likest is the center with the greatest cosine.
+func likest(x []float64, centers [][]float64) int {
+	if cosine(x, centers[1]) > cosine(x, centers[0]) {
+		return 1
+	}
+	return 0
+}
+
+// each is what a strategy serves every client, [M, d].
+func each(s fedkit.Strategy) func() *fedkit.Matrix {
+	return func() *fedkit.Matrix { sv := s.Serve(nil); return sv.Models.Take(sv.Assign...) }
+}
+
+// checkCenters replays three rounds of CGPFL and LCFed, and four of HCFL, with two clusters of three clients.
+func (o world) checkCenters(t *testing.T, l fedkit.Local, steps int) {
+	const body = (inputs + 1) * hidden
+	equal := func(int) float64 { return 1 }
+	train := func(own [][]float64, mu, lambda float64, phi []float64) (w [][]float64) {
+		for i := range own {
+			w = append(w, o.descend(steps, own[i], func(w []float64) float64 {
+				return o.loss(i, w) + mu/2*math.Pow(floats.Distance(w, own[i], 2), 2) + lambda/2*math.Pow(floats.Distance(w[:body], phi[:body], 2), 2)
+			}))
+		}
+		return w
+	}
+	toward := func(w, phi []float64, share float64) []float64 {
+		w = slices.Clone(w)
+		for j := range body {
+			w[j] += share * (phi[j] - w[j])
+		}
+		return w
+	}
+
+	cgpfl := &examples.CGPFL{K: 2, Mu: 0.5, Local: l}
+	var omega [][]float64
+	o.checkRounds(t, 3, o.fed, cgpfl, each(cgpfl), func(x []float64, own [][]float64) []float64 {
+		w := train(own, 0.5, 0, x)
+		of := pair(func(i, j int) float64 { return floats.Distance(w[i], w[j], 2) })
+		for i := range of {
+			if omega != nil {
+				of[i] = likest(w[i], omega)
+			}
+		}
+		if omega == nil {
+			omega = [][]float64{x, x}
+		}
+		omega = centers(omega, w, of, equal)
+		for i := range own {
+			own[i] = omega[of[i]]
+		}
+		return x
+	})
+
+	lc := &examples.LCFed{K: 2, Mu: 0.5, Lambda: 0.7, Beta: 0.4, D: 2, Head: []string{"dense2"}, Local: l}
+	omega = nil
+	var phi []float64
+	o.checkRounds(t, 3, o.fed, lc, each(lc), func(x []float64, own [][]float64) []float64 {
+		if phi == nil {
+			phi = x
+		}
+		w := train(own, 0.5, 0.7, phi)
+		phi = centers([][]float64{nil}, w, []int{0, 0, 0}, equal)[0]
+		of := pair(func(i, j int) float64 { return floats.Distance(w[i], w[j], 2) })
+		if omega == nil {
+			omega = [][]float64{x, x}
+		} else {
+			var axes [2][]float64 // of the plane of the three models, in place of its principal directions
+			for c := range axes {
+				axes[c] = floats.SubTo(make([]float64, len(x)), w[c], phi)
+				if c == 1 {
+					floats.AddScaled(axes[1], -floats.Dot(axes[0], axes[1]), axes[0])
+				}
+				floats.Scale(1/floats.Norm(axes[c], 2), axes[c])
+			}
+			low := func(v []float64) []float64 { return []float64{floats.Dot(v, axes[0]), floats.Dot(v, axes[1])} }
+			for i := range of {
+				of[i] = likest(low(w[i]), [][]float64{low(omega[0]), low(omega[1])})
+			}
+		}
+		for i := range w {
+			w[i] = toward(w[i], phi, 0.4)
+		}
+		omega = centers(omega, w, of, equal)
+		for i := range own {
+			own[i] = omega[of[i]]
+		}
+		return x
+	})
+
+	hcfl, round := &examples.HCFL{Warmup: 1, K: 2, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}, Mu: 0.5, Lambda: 0.8, Alpha: 0.5, Power: 2, Local: l}, 0
+	var of []int
+	o.checkRounds(t, 4, o.fed, hcfl, each(hcfl), func(x []float64, own [][]float64) []float64 {
+		round++
+		switch round {
+		case 1:
+			x = o.average(func(i int) []float64 { return train(own, 0, 0, x)[i] })
+			own[0], own[1], own[2] = x, x, x
+		case 2:
+			w := train(own, 0, 0, x)
+			for i := range w {
+				w[i] = floats.SubTo(w[i], w[i], x)[:body]
+			}
+			of, omega = pair(func(i, j int) float64 { return 1 - cosine(w[i], w[j]) }), [][]float64{x, x}
+		default:
+			w := train(own, 0.5, 0, x)
+			phi := o.average(func(i int) []float64 { return w[i] })
+			for i := range w {
+				w[i] = toward(w[i], phi, 0.8/math.Pow(1+0.5*float64(round-3), 2))
+			}
+			omega = centers(omega, w, of, o.weight)
+			for i := range own {
+				own[i] = omega[of[i]]
+			}
+		}
+		return x
+	})
+}
+
+// checkFedGroup replays two rounds, with all clients in the first one, and with two of the three.
+func (o world) checkFedGroup(t *testing.T, l fedkit.Local, steps int) {
+	for _, cold := range []int{0, 2} {
+		group, before := &examples.FedGroup{K: 2, Cold: cold, Local: l}, &examples.FedGroup{K: 2, Cold: cold, Local: l}
+		run(t, o.fed, before, fedkit.Options{Rounds: 1, Seed: 4, EvalEvery: 1})
+		first := slices.DeleteFunc([]int{0, 1, 2}, func(i int) bool { return before.State.Of[i] == cluster.None })
+		of, g, w := []int{-1, -1, -1}, [][]float64(nil), [][]float64(nil)
+		o.check(t, o.fed, group, each(group), func(x []float64, own [][]float64) []float64 {
+			train := func(i int, from []float64) []float64 {
+				return o.descend(steps, from, func(w []float64) float64 { return o.loss(i, w) })
+			}
+			updates, zero := make([][]float64, 3), make([]float64, len(x))
+			for i := range updates {
+				updates[i] = floats.SubTo(make([]float64, len(x)), train(i, x), x)
+			}
+			if g == nil {
+				columns := mat.NewDense(len(x), len(first), nil)
+				for c, i := range first {
+					columns.SetCol(c, updates[i])
+					of[i] = c
+				}
+				if len(first) == 3 {
+					var svd mat.SVD
+					var u mat.Dense
+					svd.Factorize(columns, mat.SVDThin)
+					svd.UTo(&u)
+					e := func(i, c int) float64 { return cosine(updates[i], mat.Col(nil, c, &u)) }
+					of = pair(func(i, j int) float64 { return math.Hypot(e(i, 0)-e(j, 0), e(i, 1)-e(j, 1)) })
+				}
+				g, w = centers([][]float64{zero, zero}, updates, of, o.weight), nil
+				for k := range g {
+					w = append(w, floats.AddTo(make([]float64, len(x)), x, g[k]))
+				}
+			} else {
+				models := make([][]float64, 3)
+				for i := range of {
+					if of[i] < 0 {
+						of[i] = likest(updates[i], g)
+					}
+					models[i] = train(i, w[of[i]])
+				}
+				w = centers(w, models, of, o.weight)
+			}
+			for i := range own {
+				if of[i] >= 0 {
+					own[i] = w[of[i]]
+				}
+			}
+			return x
+		})
+	}
+}
+
 // checkFedDF replays two rounds in which the server has the drawn rows.
 func (o world) checkFedDF(t *testing.T, l fedkit.Local, steps int) {
 	o.fed = must.M1(o.fed.WithServer(fedkit.Server{Draw: 5, Seed: 3}))
@@ -507,9 +709,15 @@ func (o world) checkFedDF(t *testing.T, l fedkit.Local, steps int) {
 	})
 }
 
-// check runs two rounds and replays them. state is what to compare: x if it has one row, the clients' states if it has one
-// for each, otherwise both.
+// check runs two rounds and replays them: see checkRounds.
 func (o world) check(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, state func() *fedkit.Matrix, next func(x []float64, own [][]float64) []float64) {
+	t.Helper()
+	o.checkRounds(t, 2, fed, s, state, next)
+}
+
+// checkRounds runs some rounds and replays them. state is what to compare: x if it has one row, the clients' states if it has one
+// for each, otherwise both.
+func (o world) checkRounds(t *testing.T, rounds int, fed *fedkit.Federation, s fedkit.Strategy, state func() *fedkit.Matrix, next func(x []float64, own [][]float64) []float64) {
 	t.Helper()
 	const seed = 4
 	var x []float64
@@ -527,10 +735,10 @@ func (o world) check(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, st
 	for i := range own {
 		own[i] = x
 	}
-	for range 2 {
+	for range rounds {
 		x = next(x, own)
 	}
-	run(t, fed, s, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
+	run(t, fed, s, fedkit.Options{Rounds: rounds, Seed: seed, EvalEvery: rounds})
 	want := append([][]float64{x}, own...)
 	switch state().Rows() {
 	case 1:
@@ -575,6 +783,7 @@ func TestWelcome(t *testing.T) {
 	ditto, apfl := &examples.Ditto{Local: l, Lambda: 0.5}, &examples.APFL{Local: l, Alpha: 0.3}
 	envelope := &examples.PFedMe{Local: l, Rounds: 1, Lambda: 0.5}
 	partial, rep := &examples.Partial{Local: l, Personal: []string{"dense2"}}, &strategy.FedRep{Local: l}
+	group := &examples.FedGroup{K: 2, Local: l}
 	ownHead := func(i int, x []float64) []float64 {
 		h := o.descend(10*steps, first[head:], func(h []float64) float64 { return o.loss(i, slices.Concat(x[:head], h)) })
 		return slices.Concat(x[:head], h)
@@ -600,6 +809,12 @@ func TestWelcome(t *testing.T) {
 				w = o.descend(1, w, func(w []float64) float64 { return o.loss(i, w) })
 			}
 			return mixed(v, x)
+		}},
+		{group, func() *fedkit.Matrix { return group.State.Models }, func(i int, _ []float64) []float64 {
+			w := o.descend(steps, first, func(w []float64) float64 { return o.loss(i, w) })
+			g, models := oracle.Double(must.M1(group.State.G.Host())), oracle.Double(must.M1(group.State.Models.Host()))
+			k := likest(floats.SubTo(w, w, first), [][]float64{g[:dim], g[dim:]})
+			return models[k*dim : (k+1)*dim]
 		}},
 		{partial, func() *fedkit.Matrix { return partial.State.X }, ownHead},
 		{rep, func() *fedkit.Matrix { return rep.State.X }, ownHead},

@@ -9,10 +9,11 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// FedPRISM has Fed-PRISM with five clusterers where they differ, its knobs one by one, all of MNIST, and LeNet.
+// FedPRISM has Fed-PRISM with five clusterers where they differ, its knobs one by one, all of MNIST, LeNet, and what its author planned:
+// 895 runs.
 //
-// 32 clients in four groups, whose images are rotated by 0°, 90°, 180° and 270°, eight of them unseen. A seed draws the images that
-// clients hold, the initial model, the batches and the cohorts.
+// In all but the last, 32 clients in four groups, whose images are rotated by 0°, 90°, 180° and 270°, eight of them unseen. A seed
+// draws the images that clients hold, the initial model, the batches and the cohorts.
 func FedPRISM() study.Plan {
 	var plan list
 	world := func(clients, train, test int, net study.Model, seed uint64) study.World {
@@ -87,7 +88,86 @@ func FedPRISM() study.Plan {
 			}
 		}
 	}
+	plan.author("author", cifar, 5, partitions, configurations())
+	plan.author("author, MNIST", mnist, 5, partitions, configurations())
+	plan.author("author's program", cifar, 5, partitions[2:3], programs())
 	return study.Plan(plan)
+}
+
+// author adds the configurations in every partition, for one seed after the other, as the author of Fed-PRISM planned them: LeNet, 100
+// clients, a tenth of them in each of 100 rounds. His plan has Fashion-MNIST where MNIST is here.
+func (l *list) author(part string, data study.Data, n uint64, of []dealt, all []named) {
+	options := fedkit.Options{Rounds: 100, EvalEvery: 5, Keep: totals}
+	net := study.Of(model.UniformInit, study.Of(model.LeNet)) // as PyTorch begins
+	for seed := range seeds(n) {
+		for _, p := range of {
+			for _, s := range all {
+				l.add(study.World{Data: data, Partition: p.rule(seed), Model: net}, s, options, seed, "part", part, "partition", p.name)
+			}
+		}
+	}
+}
+
+// dealt is a partition by seed, with its name.
+type dealt struct {
+	name string
+	rule func(seed uint64) partition.Rule
+}
+
+// partitions are those of the plan. Test rows are dealt in the proportions of the training rows.
+var partitions = []dealt{
+	{"Dirichlet 0.5", dirichlet(0.5)},
+	{"Dirichlet 0.3", dirichlet(0.3)},
+	{"Dirichlet 0.1", dirichlet(0.1)},
+	{"two shards", func(seed uint64) partition.Rule { return partition.Shards{Clients: 100, Seed: seed} }},
+}
+
+func dirichlet(alpha float64) func(seed uint64) partition.Rule {
+	return func(seed uint64) partition.Rule {
+		return partition.Dirichlet{Clients: 100, Alpha: alpha, MinTrain: 10, Redraw: true, Seed: seed}
+	}
+}
+
+// tenEpochs is the local work of the plan.
+var tenEpochs = fedkit.Local{Epochs: 10, Batch: 32, LR: 0.01, Optimizer: fedkit.Momentum{Beta: 0.9}}
+
+// authorsPrisms are the clusterers of the plan, with fixed α and K 5, m 2, C 10, α 0.5.
+func authorsPrisms() (all []prism) {
+	for _, s := range prisms(tenEpochs) {
+		if s.name != "Ward" {
+			s.FedPRISM = strategy.FedPRISM{K: 5, M: 2, Every: 10, Alpha: 0.5, Fraction: 0.1, Clusterer: s.Clusterer, Updates: s.Updates, Local: tenEpochs}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// configurations are the eleven of the plan, by the formulas of its document: FedAvg and FedClust weigh clients by their examples.
+func configurations() []named {
+	all := []named{
+		{"FedAvg", &strategy.FedAvg{Fraction: 0.1, Local: tenEpochs}},
+		{"LocalOnly", &strategy.LocalOnly{Fraction: 0.1, Local: tenEpochs}},
+		{"FedClust", &strategy.FedClust{K: 5, Clusterer: cluster.KMeans{}, Fraction: 0.1, Local: tenEpochs}},
+	}
+	for _, s := range authorsPrisms() {
+		adaptive := s.FedPRISM
+		adaptive.AlphaStep = 0.05
+		all = append(all, named{s.name, &s.FedPRISM}, named{s.name + ", adaptive α", &adaptive})
+	}
+	return all
+}
+
+// programs are two of them as the author's program computes them, which averages models: see strategy.FedPRISM.
+func programs() (all []named) {
+	for _, s := range authorsPrisms() {
+		if s.Average, s.AlphaStep = true, 0.05; s.name == "covariance" {
+			s.Clusterer = cluster.Spectral{Affinity: cluster.ShiftedCosine{}}
+		}
+		if s.name == "k-means" || s.name == "covariance" {
+			all = append(all, named{s.name + ", averaged models", &s.FedPRISM})
+		}
+	}
+	return all
 }
 
 // withoutPRISM are what the clusterers are compared with.

@@ -93,10 +93,9 @@ func IFCA() study.Plan {
 	// The other two columns of the paper's table: the same images over 2,400 machines with 100 each, and over 4,800 with 50.
 	for seed := range seeds(5) {
 		for _, m := range []int{2400, 4800} {
-			w, o := world(partition.Rotations{Of: partition.IID{Clients: m / 4, Seed: seed}, FullCopies: true}), options(300, 25)
-			o.Keep.Clusters = 25
-			plan.add(w, ifca, o, seed, "part", fmt.Sprint("m = ", m))
-			plan.add(w, fedavg, o, seed, "part", fmt.Sprint("m = ", m))
+			w := world(partition.Rotations{Of: partition.IID{Clients: m / 4, Seed: seed}, FullCopies: true})
+			plan.add(w, ifca, options(300, 25), seed, "part", fmt.Sprint("m = ", m))
+			plan.add(w, fedavg, options(300, 25), seed, "part", fmt.Sprint("m = ", m))
 		}
 	}
 

@@ -28,6 +28,7 @@ var All = []study.Named{
 	{Name: "13_fedsc", Plan: FedSC},
 	{Name: "14_fedac", Plan: FedAC},
 	{Name: "15_which_clustering", Plan: WhichClustering},
+	{Name: "15_cfla", Plan: CFLA},
 	{Name: "16_ccfl", Plan: CCFL},
 	{Name: "17_fedeff", Plan: FedEff},
 	{Name: "19_machines", Plan: Machines},

@@ -28,7 +28,7 @@ PLACE = ROOT / ".venv" / "browser"
 def prepare():
     """Copies the notebooks' folder, without outputs: all then come from this run."""
     shutil.rmtree(PLACE, ignore_errors=True)
-    shutil.copytree(ROOT / "notebooks", PLACE / "notebooks", ignore=shutil.ignore_patterns(".*", "runs"))
+    shutil.copytree(ROOT / "notebooks", PLACE / "notebooks", ignore=shutil.ignore_patterns(".*", "runs", "mine"))
     for path in (PLACE / "notebooks").glob("*.ipynb"):
         nb = nbformat.read(path, 4)
         for cell in nb.cells:

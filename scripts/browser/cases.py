@@ -10,7 +10,7 @@ import psutil
 
 from .chromium import Error, Failed, click, until
 from .lab import DRAW_S
-from .mistakes import FED, FIRST, HEAD, MISTAKES, training
+from .mistakes import EXPLORE, FED, FIRST, HEAD, MISTAKES, training
 
 ENDLESS = 100_000  # rounds
 
@@ -32,6 +32,14 @@ def first(at):
     n.figures()
     until(DRAW_S, "a PNG of each figure in what JupyterLab saves", lambda: not at.page.evaluate("fedkit.bare()"))
     return f"first cell {start:.1f} s, one that trains {train:.1f} s, one that draws {draw:.1f} s"
+
+
+def opened(at):
+    """Opening a notebook does not change it."""
+    at.open("01_fedavg.ipynb")
+    known = "fedkit.panel.sessionContext.session.kernel.info.then(() => new Promise(done => setTimeout(done, 1000)))"
+    need(not at.page.evaluate(f"{known}.then(() => fedkit.panel.context.model.dirty)"), "a notebook that was only opened is marked as changed")
+    return "unchanged"
 
 
 def figures(at):
@@ -89,6 +97,48 @@ plot.Accuracy(hs...)"""
     return "picked and put back"
 
 
+def touch(at):
+    """Pointing at a figure marks one point, and all of the same round; a click on the head of a long table sorts it; figures grow."""
+    n = at.open("touch.ipynb")
+    n.run(HEAD)
+    n.run("""func curve(name string, by float64) chart.Series {
+	s := chart.Series{Name: name}
+	for i := range 40 {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, by*float64(i))
+	}
+	return s
+}
+
+%%
+t := &table.Table{Lines: [][]string{{"rule", "accuracy", "sent"}}}
+for i := range 60 {
+	t.Lines = append(t.Lines, []string{fmt.Sprint("rule ", i), table.Percent(float64(i*37%60) / 60), table.Bytes(math.Pow(1.3, float64(i*23%60)))})
+}
+t.Show()
+chart.Curves("", "round", "loss", curve("A", 1), curve("B", 2), curve("C", 3)).Show()""")
+    n.figures()
+    for column, by in (1, lambda row: float(row.split()[2])), (2, lambda row: float(row.split()[4]) * {"B": 1, "kB": 1e3, "MB": 1e6}[row.split()[5]]):
+        for backward in False, True:
+            took = at.page.evaluate(f"""(() => {{ const begin = performance.now(); fedkit.cells().at(-1).node.querySelectorAll('th')[{column}].click();
+                document.body.offsetHeight; return performance.now() - begin }})()""")
+            rows = at.page.evaluate("[...fedkit.cells().at(-1).node.querySelectorAll('tbody tr')].map(r => r.innerText)")
+            values = [by(row) for row in rows]
+            need(len(rows) == 60 and values == sorted(values, reverse=backward), f"sorted by column {column}: {rows}")
+            need(took < 200, f"60 rows are sorted in {took:.0f} ms")
+    head = "fedkit.cells().at(-1).node.querySelector('thead').getBoundingClientRect().top"
+    before = at.page.evaluate(head)
+    at.page.evaluate("fedkit.cells().at(-1).node.querySelector('.fedkit-long').scrollTop = 300; true")
+    need(at.page.evaluate(head) == before, "the head of a long table does not stay")
+    figure = "fedkit.cells().at(-1).node.querySelector('svg.marks')"
+    at.page.evaluate(f"{figure}.scrollIntoView({{ block: 'center' }}); true")
+    box = at.page.evaluate(f"(r => [r.x, r.y, r.width, r.height])({figure}.getBoundingClientRect())")
+    need(box[2] > 700, f"the figure is {box[2]:.0f} pixels wide")
+    at.page.mouse.move(box[0] + box[2] / 2, box[1] + box[3] / 2)
+    shown = f"[...{figure}.querySelectorAll('g.mark-symbol path')].filter(e => getComputedStyle(e).opacity === '1').map(e => Math.round(e.getBBox().width))"
+    until(5, "one large dot, and one on each other line", lambda: sorted(at.page.evaluate(shown)) == [6, 6, 12])
+    return "one point marked, all of its round shown, 60 rows sorted"
+
+
 def help(at):
     """Tab and Shift-Tab, as a reader presses them who writes the next cell."""
     n = at.open("help.ipynb")
@@ -115,12 +165,13 @@ def help(at):
         at.page.evaluate("fedkit.next.model.sharedModel.setSource(''); true")
 
     # The notebook has none of these words, so Lab cannot offer them without asking the kernel.
-    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), ("%%\ns := strategy.FedAvg{Fra‸}", "Fraction")]:
+    literals = [("%%\ns := strategy.FedAvg{Fra‸}", "Fraction"), ("%%\nfedkit.Run(context.Background(), nil, nil, fedkit.Options{", "Rounds")]
+    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), *literals]:
         ask(code, "Tab", ".jp-Completer", wanted)
     docs = [("%%\nfedkit.Run", r"func fedkit\.Run\(.*\nRun "), ("%%\nstrategy.FedYogi", r"2003\.00295"), ("%%\ns := strategy.FedProx{Mu‸: 1}", "μ")]
     for code, wanted in docs:
         ask(code, "Shift+Tab", ".jp-Tooltip", wanted)
-    return "completion after {:.2f} s, then {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
+    return "completion after {:.2f} s, then {:.2f}, {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
 
 
 def mistakes(at):
@@ -221,6 +272,34 @@ func (d diary) Round(h *fedkit.History, of int) {
     return f"in {len(seen)} looks the line was {late[len(late) // 2]} ms behind the run (median; {late[-1]} ms at most)"
 
 
+def explore(at):
+    """A slider that is moved trains again and redraws in place; when the cell is stopped, the last figure stays."""
+    n = at.open("explore.ipynb")
+    n.run(HEAD)
+    n.start(EXPLORE)
+    slider, titles = "document.querySelector('.jp-OutputArea input[type=range]')", "document.querySelectorAll('.jp-OutputArea svg.marks').length + ' ' + fedkit.titles()"
+    until(DRAW_S, "a slider, and the figure of its default", lambda: at.page.evaluate(f"!!{slider}") and n.figures() and "α is 0.3" in at.page.evaluate(titles))
+    took, value = [], "0.3"
+    for place in 0.7, 0.2, 0.8:
+        begin = time.monotonic()
+        at.page.mouse.click(*at.page.evaluate(f"(() => {{ {slider}.scrollIntoView({{ block: 'nearest' }}); const r = {slider}.getBoundingClientRect(); return [r.x + {place} * r.width, r.y + r.height / 2] }})()"))
+        value = until(5, "another value", lambda: (now := at.page.evaluate(f"{slider}.nextElementSibling.value")) != value and now, 0.01)
+        until(DRAW_S, f"a figure of α = {value}", lambda: f"α is {value} " in at.page.evaluate(titles), 0.01)
+        took.append(time.monotonic() - begin)
+    need(at.page.evaluate(titles).startswith("1 "), f"figures were added: {at.page.evaluate(titles)}")
+    at.photograph("explore-moved")
+    n.began = time.monotonic()
+    click(at.page, "[...document.querySelectorAll('.jp-OutputArea button')].find(b => b.innerText === 'Stop')")
+    said, ended = n.end()
+    need(f"α = {value}" in said and not at.page.evaluate(f"!!{slider}") and len(n.figures()) == 1, f"a stopped cell shows {said}")
+    n.start(EXPLORE)
+    until(DRAW_S, "the slider again", lambda: at.page.evaluate(f"!!{slider}"))
+    n.button("interrupt-kernel")
+    said, _ = n.end()
+    need("α = 0.3" in said and not at.page.evaluate(f"!!{slider}"), f"a cell ended by the stop button shows {said}")
+    return f"twenty rounds and a figure {', '.join(f'{t:.2f}' for t in took)} s after a click, ended after {ended:.2f} s"
+
+
 def reload(at):
     """A page closed in mid-run: another notebook shows the progress, the stop button works, and the same cell goes on from there."""
     at.open("reload_more.ipynb").run(HEAD)
@@ -300,4 +379,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, last, legend, help, mistakes, stop, live, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, opened, last, legend, touch, help, mistakes, stop, live, explore, reload, death, two, figures)}

@@ -70,5 +70,7 @@ globalThis.fedkit ??= {
     }
     return found
   },
+  // The texts of figures that are drawn.
+  titles() { return [...document.querySelectorAll('.jp-OutputArea svg.marks text')].map(t => t.textContent).join(' ') },
   figure(i) { this.cells().flatMap(c => [...c.node.querySelectorAll(FIGURES)])[i]?.scrollIntoView({ block: 'start' }) },
 }; true

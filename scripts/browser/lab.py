@@ -113,6 +113,7 @@ class Notebook:
         return until(RUN_S, "running all cells", self.ran), time.monotonic() - begin
 
     def ran(self):
+        self.page.evaluate("document.querySelector('.jp-OutputArea [id^=explore_] button')?.click()")  # sliders wait for Stop
         state = self.page.evaluate("fedkit.state()")
         if state["errors"]:
             raise Failed(state["errors"][0])

@@ -15,6 +15,19 @@ def training(options, then, strategy=f"&strategy.FedAvg{{{LOCAL}}}"):
     return f"%%\n{FED}\nh := must.M1(fedkit.Run(context.Background(), fed, {strategy}, fedkit.Options{{{options}}}))\n{then}"
 
 
+# A cell that trains again when its slider is moved.
+EXPLORE = """import (
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/notebook"
+)
+
+%%
+notebook.Explore(func(alpha float64) chart.Row {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: alpha}, model.MLP(64)))
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 20}))
+	return chart.Row{plot.Accuracy(h).Titled(fmt.Sprintf("α is %v", alpha)), plot.Labels(fed)}
+}, notebook.Range{Name: "α", From: 0.1, To: 10, Start: 0.3, Log: true})"""
+
 OWN = """type Mine struct {
 	Local fedkit.Local
 	State struct{ X *fedkit.Matrix }
@@ -34,7 +47,7 @@ func (s *Mine) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Globa
 """
 
 # By name: the cell, what is seen below it, and what is not.
-STACK = r"goroutine \d|\.go:\d+ \+0x|Panicking"
+STACK = r"goroutine \d|\.go:\d+ \+0x|Panicking|gonb_\w+/|failed to run"
 DRAW = "plot.Accuracy(h).Show()"
 MISTAKES = {
     "typo": (training("Rounds: 3", "plot.Acuracy(h).Show()"), [r"Line 4.*undefined: plot\.Acuracy", r"did you mean Accuracy\?"], []),
@@ -48,7 +61,8 @@ MISTAKES = {
     "pointer": (training("Rounds: 3", DRAW, f"strategy.FedAvg{{{LOCAL}}}"), [r"write &strategy\.FedAvg\{…\}"], []),
     "must": (f"%%\nfed := fedkit.New(datasets.Digits(), partition.IID{{Clients: 5}}, model.MLP(16))\nfed", [r"must\.M1\("], []),
     "earlier": ("%%\nplot.Accuracy(h).Show()", [r"Line 2.*undefined: h", "a cell is a program of its own", r"fedkit\.Load", r"study\.New"], []),
-    "main": ('fmt.Println("no main")', [r"Line 1.*expected declaration"], []),
+    "main": ('fmt.Println("no main")', [r"Line 1.*expected declaration", r"write %% above fmt\.Println"], [STACK]),
+    "python": ("%%\nfor i in range(3):\n\tfmt.Println(i)", [r"Line 2", r"Go writes for i := range 3 \{ … \}$"], [STACK]),
     "option": (training("Rounds: 3", DRAW, f"&strategy.FedAvg{{Fraction: 2, {LOCAL}}}"), [r"^error: fedkit: FedAvg: invalid: Fraction = 2: must be in \(0, 1\]", r"Cell \[\d+\] Line 3"], [STACK]),
     "panic": (OWN + training("Rounds: 3", DRAW, f"&Mine{{{LOCAL}}}"), [r"^error: fedkit: Mine: round 1: .*index out of range \[3\]", r"Cell \[\d+\] Line 11"], [STACK]),
     "index": ("%%\na, i := []int{1}, 3\nfmt.Println(a[i])", [r"^panic: runtime error: index out of range \[3\] with length 1", r"Cell \[\d+\] Line 3"], [STACK]),

@@ -38,4 +38,4 @@ GOFLAGS="$(go env GOFLAGS) '-ldflags=$ldflags'"
 # shellcheck disable=SC2090
 export GOFLAGS
 
-exec "$own/scripts/malloc" gonb --kernel "$1" -logtostderr=false -stderrthreshold=FATAL -log_file=/dev/null ${FEDKIT_RAW_ERRORS:+-raw_error} -go_work="$work"
+exec "$own/scripts/malloc" gonb --kernel "$1" -logtostderr=false -stderrthreshold=FATAL -log_file=/dev/null -raw_error -go_work="$work"

@@ -2,8 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"net"
 	"net/textproto"
@@ -11,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -59,6 +65,30 @@ const (
 
 var onDisk = map[string]int{"textDocument/didOpen": opened, "textDocument/didChange": changed, "textDocument/didClose": deleted}
 
+const (
+	// Before the whole of a changed text, GoNB writes that it is inserted at the beginning.
+	atBeginning = `"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},`
+	// The text of a cell that is not whole yet begins so: GoNB leaves out what other cells import.
+	incomplete = `"package main\n\n`
+)
+
+// mended returns a message on a cell: its text replaces what was there, and imports what GoNB has put into a file beside it, so that gopls
+// knows its types.
+func mended(body []byte, dir string) []byte {
+	body = bytes.Replace(body, []byte(atBeginning), nil, 1)
+	before, after, found := bytes.Cut(body, []byte(incomplete))
+	beside, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "other.go"), nil, parser.ImportsOnly)
+	if !found || bytes.HasPrefix(after, []byte("import")) || err != nil {
+		return body
+	}
+	clause := "package main"
+	for _, i := range beside.Imports {
+		clause += "; import " + cmp.Or(i.Name, &ast.Ident{}).Name + " " + i.Path.Value
+	}
+	text, _ := json.Marshal(clause + "\n\n")
+	return slices.Concat(before, bytes.TrimSuffix(text, []byte(`"`)), after)
+}
+
 // forward passes on GoNB's messages. A file outside the cell's folder is not opened, but may have changed on disk.
 func forward(to io.Writer, from io.Reader, dir string) error {
 	in := bufio.NewReader(from)
@@ -79,7 +109,9 @@ func forward(to io.Writer, from io.Reader, dir string) error {
 		_ = json.Unmarshal(body, &m) // else it is forwarded as it is
 		at, err := url.Parse(m.Params.TextDocument.URI)
 		switch kind, known := onDisk[m.Method]; {
-		case !known || err != nil || filepath.Dir(at.Path) == dir:
+		case !known || err != nil:
+		case filepath.Dir(at.Path) == dir:
+			body = mended(body, dir)
 		case kind == opened:
 			continue
 		default:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -32,6 +33,22 @@ func TestForward(t *testing.T) {
 	var got strings.Builder
 	if err := forward(&got, strings.NewReader(in), "/cell"); err != io.EOF || got.String() != want {
 		t.Errorf("%v, and\n%s\nwant\n%s", err, got.String(), want)
+	}
+	// A cell that cannot be parsed yet has the imports of those before, in its first line.
+	dir := t.TempDir()
+	change := func(place, text string) string {
+		return fmt.Sprintf(`{"method":"textDocument/didChange","params":{"textDocument":{"uri":"file://%s/main.go"},"contentChanges":[{%s"text":"%s"}]}}`, dir, place, text)
+	}
+	const beginning, cell = `"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},`, `package main\n\nfunc main() {\nfedkit.Options{`
+	both := framed(change(beginning, cell), change("", `package main\n\nimport \"fmt\"\n`))
+	for beside, want := range map[string]string{
+		"": cell,
+		"package main; import (\"fmt\"; f \"fedkit.example/fedkit\")": strings.Replace(cell, "main", `main; import  \"fmt\"; import f \"fedkit.example/fedkit\"`, 1),
+	} {
+		expect.OK(t, os.WriteFile(dir+"/other.go", []byte(beside), 0o600))
+		got.Reset()
+		err := forward(&got, strings.NewReader(both), dir)
+		expect.That(t, err == io.EOF && got.String() == framed(change("", want), change("", `package main\n\nimport \"fmt\"\n`)), "%v, and\n%s", err, got.String())
 	}
 	for _, bad := range []string{"Content-Length: x\r\n\r\n", "Content-Length: 9999999999999\r\n\r\n", "Content-Length: 5\r\n\r\nabc", "\r\n\r\n"} {
 		expect.Error(t)(forward(io.Discard, strings.NewReader(bad), "/cell"))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -19,7 +20,8 @@ import (
 )
 
 const keep = `a cell is a program of its own:
-its variables end with it, only imports and declarations above %% stay.
+its variables end with it, only imports and declarations above %% stay,
+once their cell has run since the kernel started.
 Keep results in files: fedkit.Options{History: "h.jsonl"} in the run, then
 fedkit.Load("h.jsonl") in any cell; or use study.New("runs") for many runs.`
 
@@ -32,7 +34,11 @@ var habits = map[string]string{
 	"self":  "Go names the receiver itself: func (s *Mine) Round(…)",
 	"np":    "Go has no NumPy: package math has functions of numbers, gonum.org/v1/gonum matrices",
 	"input": "a cell cannot ask: put the value into a variable",
+	"pass":  "Go writes { } for nothing", "Println": "Go writes fmt.Println(x)", "abs": "Go writes math.Abs(x)", "sqrt": "Go writes math.Sqrt(x)",
+	"throw": `Go writes panic("…"), or returns an error`, "ctx": "the context is context.Background()",
 }
+
+const tried = "Go has no exceptions: x, err := f() takes the error that f returns, and must.M1(f()) ends the cell with it"
 
 // A checked cell is its source with the types of what is in it.
 type checked struct {
@@ -63,7 +69,7 @@ func (c *checked) locals() []string {
 }
 
 var (
-	place = regexp.MustCompile(`^\S*(main(?:_test)?\.go):(\d+):(?:(\d+):)? .*`)
+	place = regexp.MustCompile(`^\S*(main(?:_test)?\.go):(\d+):(?:(\d+):)?( .*)`)
 	fetch = regexp.MustCompile(`; to add it:\n\tgo get \S+`) // as nothing can be fetched
 	// A message is a line, with those after it that begin with a tab.
 	messages = regexp.MustCompile(`(?m)^[^\t#\n].*\n(?:\t.*\n)*`)
@@ -80,6 +86,19 @@ var advised = []struct {
 	{regexp.MustCompile(`: multiple-value ([\w.]+)\(.*\) \(value of type \([^,]*, \S*error\)`), "its last value is an error: must.M1($1(…)) ends the cell with it"},
 	{regexp.MustCompile(`: not enough arguments in call to .*\n\thave \((?:[^c].*)?\n\twant \(context\.Context`), "the first argument is a context: context.Background()"},
 	{regexp.MustCompile(`\(untyped float constant\) truncated to int`), "Go never mixes whole numbers with others: write float64(n) * 0.5"},
+	{regexp.MustCompile(` (\w+)\.append undefined`), "Go writes $1 = append($1, x)"},
+	{regexp.MustCompile(` (\w+)\.(?:len|length|size|shape) undefined`), "Go writes len($1)"},
+	{regexp.MustCompile(`index -\d+ .* must not be negative`), "the last element of xs is xs[len(xs)-1]"},
+	{regexp.MustCompile(`cannot indirect`), "a power is x * x, or math.Pow(x, 2)"},
+	{regexp.MustCompile(`mismatched types (?:untyped )?string and `), `numbers become text in fmt.Sprint("η = ", x), or fmt.Sprintf("%d clients", n)`},
+	{regexp.MustCompile(`mismatched types int and float64|cannot use .*of type int\) as float64 `), "Go never mixes whole numbers with others: write float64(n)"},
+	{regexp.MustCompile(`cannot use "[^"]*" .* as (?:float64|int) `), "a number stands without quotes"},
+	{regexp.MustCompile(`no new variables on left side of :=`), "it is declared above: = gives it another value"},
+	{regexp.MustCompile(`non-boolean condition`), "a condition is true or false: n != 0, len(xs) > 0, err != nil"},
+	{regexp.MustCompile(`label (?:try|except|finally) defined`), tried},
+	{regexp.MustCompile(`label else defined`), "Go writes } else { on one line"},
+	{regexp.MustCompile(`too many return values`), "a cell returns nothing: what stands alone on its last line is shown"},
+	{regexp.MustCompile(`missing argument in conversion to (\S+)`), "a value of a type has braces: &$1{…}"},
 }
 
 var missing = regexp.MustCompile(`does not implement (\w+)\.(\w+) \(missing method (\w+)\)`)
@@ -100,8 +119,9 @@ func hinted(out, dir string) string {
 		}
 		row, _ := strconv.Atoi(at[2])
 		column, _ := strconv.Atoi(at[3])
-		if text := cmp.Or(cells[at[1]].hint(row, column), cells[at[1]].advice(message)); text != "" && !given[text] {
-			given[text] = true
+		text := cmp.Or(cells[at[1]].hint(row, column), cells[at[1]].advice(message))
+		if text != "" && !given[text] && !given[at[4]] {
+			given[text], given[at[4]] = true, true
 			b.WriteString("    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n")
 		}
 	}
@@ -174,12 +194,17 @@ func (c *checked) lacking(n ast.Node, above []ast.Node) string {
 
 // undefined is advice on a name that nothing declares.
 func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
-	name, earlier := n.Name, slices.Contains(c.earlier, n.Name)
+	name := n.Name
 	if a, ok := parent.(*ast.AssignStmt); ok && slices.Contains(a.Lhs, ast.Expr(n)) {
 		return fmt.Sprintf("to declare it: %s := …", name)
 	}
 	if said := habits[name]; said != "" {
 		return said
+	}
+	declared, variable := elsewhere(name)
+	earlier := variable || slices.Contains(c.earlier, name)
+	if declared != "" {
+		return fmt.Sprintf("%s stands in a cell that has not run since the kernel started: run the cells above first, by Run All Above Selected Cell of the menu Run", declared)
 	}
 	s, selects := parent.(*ast.SelectorExpr)
 	if selects {
@@ -202,11 +227,35 @@ func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
 	switch {
 	case token.IsExported(name):
 		return ""
+	case selects && slices.Contains(standard, name) && token.IsExported(s.Sel.Name):
+		return fmt.Sprintf("package %s has no %s: !go doc %s in a cell lists what it has", name, s.Sel.Name, name)
 	case selects && !token.IsExported(s.Sel.Name):
 		return fmt.Sprintf("if %s is a package, its names begin with a capital letter: %s.%s%s. If it is a variable, there is\nno such name here; %s",
 			name, name, strings.ToUpper(s.Sel.Name[:1]), s.Sel.Name[1:], keep)
 	}
 	return "no such name here; " + keep
+}
+
+// standard are packages of Go's own whose names are not met as variables. What they have is not read here.
+var standard = []string{"fmt", "math", "strings", "slices", "maps", "errors", "strconv", "os", "context"}
+
+// elsewhere looks for a name in the notebook, as it was last saved: the line of a cell that declares it above %%, and whether one has it as
+// a variable. Jupyter's server says which notebook it is.
+func elsewhere(name string) (declared string, variable bool) {
+	var notebook struct{ Cells []struct{ Source []string } }
+	data, _ := os.ReadFile(os.Getenv("JPY_SESSION_NAME"))
+	_ = json.Unmarshal(data, &notebook) // as far as it can be read
+	declares := regexp.MustCompile(`^(?:func|type|var|const) +` + name + `\b[^{=]*`)
+	assigns := regexp.MustCompile(`^\s*(?:\w+, *)*` + name + `(?:, *\w+)* *:=`)
+	for _, cell := range notebook.Cells {
+		for _, line := range cell.Source {
+			if at := declares.FindString(line); at != "" {
+				declared = strings.TrimSpace(at)
+			}
+			variable = variable || assigns.MatchString(line)
+		}
+	}
+	return declared, variable
 }
 
 // nearestPackage returns the package whose name was meant by a misspelled one, or by its beginning; "" if there is none.

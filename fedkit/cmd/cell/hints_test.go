@@ -51,6 +51,9 @@ func TestHints(t *testing.T) {
 		{"rate := 1; plot.Show(rte)", "rte", []string{"did you mean rate?"}},
 		{"x = 1", "x", []string{"to declare it: x := …"}},
 		{"plot.Show(None)", "None", []string{"Go writes nil"}},
+		{"pass", "pass", []string{"Go writes { } for nothing"}},
+		{"fedkit.Run(ctx)", "ctx", []string{"the context is context.Background()"}},
+		{"fmt.Printn(1)", "fmt", []string{"package fmt has no Printn: !go doc fmt"}},
 		{"import \"fedkit.example/fedkit/stratgy\"", "\"", []string{`did you mean "fedkit.example/fedkit/strategy"?`}},
 		{"import \"strategy\"", "\"", []string{`did you mean "fedkit.example/fedkit/strategy"?`}},
 		{"import \"github.com/a/b\"", "\"", []string{"FEDKIT_GOPROXY"}},
@@ -103,6 +106,21 @@ func TestAdvice(t *testing.T) {
 		"not enough arguments in call to fedkit.Run\n\thave (context.Context)\n\twant (context.Context, *fedkit.Federation, fedkit.Strategy, fedkit.Options)":            "",
 		"assignment mismatch: 1 variable but f returns 3 values":                                                                                                         "",
 		"missing return": "",
+		"xs.append undefined (type []int has no field or method append)":                "Go writes xs = append(xs, x)",
+		"xs.len undefined (type []int has no field or method len)":                      "Go writes len(xs)",
+		"invalid argument: index -1 (constant of type int) must not be negative":        "the last element of xs is xs[len(xs)-1]",
+		"invalid operation: cannot indirect 2 (untyped int constant)":                   "math.Pow(x, 2)",
+		`invalid operation: "a" + n (mismatched types untyped string and int)`:          "fmt.Sprint(",
+		`invalid operation: "%d" % 3 (mismatched types untyped string and untyped int)`: "fmt.Sprintf(",
+		"invalid operation: n * x (mismatched types int and float64)":                   "write float64(n)",
+		"cannot use n (variable of type int) as float64 value in struct literal":        "write float64(n)",
+		`cannot use "0.1" (untyped string constant) as float64 value in struct literal`: "a number stands without quotes",
+		"no new variables on left side of :=":                                           "it is declared above: = gives it another value",
+		"non-boolean condition in if statement":                                         "n != 0, len(xs) > 0, err != nil",
+		"label try defined and not used":                                                "Go has no exceptions",
+		"label else defined and not used":                                               "Go writes } else {",
+		"too many return values\n\thave (number)\n\twant ()":                            "what stands alone on its last line is shown",
+		"missing argument in conversion to strategy.FedAvg":                             "&strategy.FedAvg{…}",
 	} {
 		got := hinted("# gonb_1\n./main.go:4:1: "+message+"\n", dir)
 		if hint, kept := strings.CutPrefix(got, "./main.go:4:1: "+message+"\n"); !kept || !strings.Contains(hint, want) || want == "" && hint != "" {
@@ -112,9 +130,29 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestHintsOnce(t *testing.T) {
-	dir := folder(t, imports+"func main() {\nx()\ny()\n}\n")
+	dir := folder(t, imports+"func main() {\nx()\ny()\nz = 1\nz()\n}\n")
 	got := hinted("# gonb_1\n./main.go:3:1: wrong\n./main.go:4:1: wrong\n", dir)
 	expect.That(t, strings.Count(got, keep[:20]) == 1 && strings.Count(got, "wrong") == 2, "%v", got)
+	got = hinted("./main.go:5:1: undefined: z\n./main.go:6:1: undefined: z\n", dir)
+	expect.That(t, strings.Contains(got, "to declare it: z := …") && !strings.Contains(got, keep[:20]), "%v", got)
+}
+
+// After a restart, names of cells that have not run yet are found in the notebook.
+func TestHintsKnowTheNotebook(t *testing.T) {
+	dir := folder(t, imports+"func main() {\nrun(1)\nvar r Mine\nh.Last()\nother()\n}\n")
+	notebook := `{"cells": [{"cell_type": "markdown", "source": "text"}, {"cell_type": "code", "source": ["type Mine struct {\n", "}\n", "func run(s fedkit.Strategy) *fedkit.History {\n", "}"]},` +
+		`{"cell_type": "code", "source": ["%%\n", "h, err := run(x)"]}]}`
+	t.Setenv("JPY_SESSION_NAME", filepath.Join(dir, "a.ipynb"))
+	must.M(os.WriteFile(filepath.Join(dir, "a.ipynb"), []byte(notebook), 0o600))
+	for line, want := range map[string]string{
+		"3:1: undefined: run":   "func run(s fedkit.Strategy) *fedkit.History stands in a cell that has not run since the kernel started: run the cells above first",
+		"4:7: undefined: Mine":  "type Mine struct stands in a cell that has not run",
+		"5:1: undefined: h":     "h was a variable of an earlier cell",
+		"6:1: undefined: other": "no such name here",
+	} {
+		got := hinted("./main.go:"+line+"\n", dir)
+		expect.That(t, strings.Contains(got, want), "no %q in %s", want, got)
+	}
 }
 
 // Packages that import each other, which the compiler refuses, do not keep the hints from the cell.

@@ -1,9 +1,10 @@
-// Command cell stands in for the go command in the kernel "Go (fedkit)". It forwards everything to go, except three requests of
+// Command cell stands in for the go command in the kernel "Go (fedkit)". It forwards everything to go, except four requests of
 // GoNB in a cell's folder:
 //
 //   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see wrap), and the
 //     compiler's messages are followed by hints (see hinted)
 //   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see wrap)
+//   - mistakes: what is wrong in a cell that Go's parser refuses (see mistakes)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
 // Under the name gopls it stands before gopls (see help): "gopls PROGRAM SOCKET".
@@ -18,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -37,8 +39,11 @@ func main() {
 		os.Exit(c.build())
 	case args[0] == "test" && len(args) > 1 && args[1] == "-c":
 		out, status := c.compile("main_test.go", false)
-		os.Stdout.WriteString(hinted(string(out), dir))
+		os.Stdout.WriteString(strings.TrimSpace(hinted(string(out), dir)))
 		os.Exit(status)
+	case args[0] == "mistakes":
+		os.Stdout.WriteString(mistakes(dir))
+		return
 	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
 		return
 	}
@@ -72,7 +77,7 @@ func (c cell) build() int {
 		out, status = c.compile("main.go", false)
 	}
 	if status != 0 {
-		out = []byte(hinted(string(out), c.dir))
+		out = []byte(strings.TrimSpace(hinted(string(out), c.dir)))
 	} else {
 		remember(c.dir)
 	}

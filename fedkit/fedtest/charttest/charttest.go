@@ -56,7 +56,7 @@ func Spec(t *testing.T, c Chart) {
 	walk(spec, "spec", func(path string, v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			if steps, ok := v["transform"].([]any); ok {
+			if steps, ok := v["transform"].([]any); ok && v["data"] != nil {
 				for _, row := range v["data"].(map[string]any)["values"].([]any) {
 					columns(t, path, row.(map[string]any), steps[0].(map[string]any)["flatten"].([]any))
 				}

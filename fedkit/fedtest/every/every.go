@@ -94,6 +94,7 @@ func Strategies() map[string]fedkit.Strategy {
 		"FeSEM":                     &strategy.FeSEM{Fraction: 0.5, Local: l},
 		"FeSEM, random clusters":    &strategy.FeSEM{K: 3, Random: true, Local: l},
 		"FedPRISM, covariance":      &strategy.FedPRISM{K: 2, M: 1, Every: 2, Fraction: 0.7, Local: l, Clusterer: cluster.Spectral{}, Updates: true},
+		"FedPRISM, adaptive":        &strategy.FedPRISM{K: 2, Every: 2, Fraction: 0.7, Local: l, AlphaStep: 0.2, Average: true, Center: true, Clusterer: cluster.Agglomerative{}},
 		"FedPRISM, average linkage": &strategy.FedPRISM{K: 3, Every: 2, Local: l, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}, Temperature: 0.1},
 	}
 }
@@ -102,6 +103,9 @@ func Strategies() map[string]fedkit.Strategy {
 func Warmup(s fedkit.Strategy) int {
 	switch s := s.(type) {
 	case *strategy.FedPRISM:
+		if s.AlphaStep > 0 {
+			return s.Every + 2 // until models differ
+		}
 		return s.Every
 	case *strategy.OneShot:
 		return 2

@@ -33,8 +33,8 @@ type Kind struct {
 // export.
 var Kinds = []Kind{
 	{reflect.TypeFor[fedkit.Strategy](), append(kindsOf(Strategies()),
-		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.DPSGD{}, &examples.DPFedAvg{}, &examples.Fed3R{}, &examples.FedCOF{}, &examples.FedDF{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedLAMA{}, &examples.FedLC{},
-		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HetLoRA{}, &examples.HierFAVG{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{})},
+		&examples.APFL{}, &examples.CGPFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.DPSGD{}, &examples.DPFedAvg{}, &examples.Fed3R{}, &examples.FedCOF{}, &examples.FedDF{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedGroup{}, &examples.FedLAMA{}, &examples.FedLC{},
+		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HCFL{}, &examples.HetLoRA{}, &examples.HierFAVG{}, &examples.LCFed{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{})},
 	{reflect.TypeFor[fedkit.Aggregator](), []any{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
 		aggregate.GeometricMedian{}, aggregate.NearestMix{}}},
@@ -49,14 +49,14 @@ var Kinds = []Kind{
 	{reflect.TypeFor[cluster.Clusterer](), []any{
 		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}, cluster.Stratified{}}},
 	{reflect.TypeFor[cluster.Affinity](), []any{
-		cluster.PositiveCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
+		cluster.PositiveCosine{}, cluster.ShiftedCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
 	{reflect.TypeFor[strategy.Staleness](), []any{strategy.Constant{}, strategy.Poly{}, strategy.Hinge{}}},
 	{reflect.TypeFor[strategy.Weighting](), []any{strategy.ByExamples{}, strategy.Equal{}}},
 	{reflect.TypeFor[sim.Rule](), []any{sim.Devices{}, sim.Mixed{}, sim.Trace{}}},
 	{reflect.TypeFor[sim.Distribution](), []any{
 		sim.Constant(0), sim.Uniform{}, sim.LogNormal{}, sim.TwoClasses{}}},
 	{reflect.TypeFor[fedkit.Metric](), []any{
-		metric.MacroF1{}, metric.Recall{}, metric.TokenAccuracy{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}, metric.RMSE{}, metric.MAE{}}},
+		metric.MacroF1{}, metric.MacroPrecision{}, metric.Precision{}, metric.Recall{}, metric.AUC{}, metric.TopK{}, metric.TokenAccuracy{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}, metric.RMSE{}, metric.MAE{}}},
 	{reflect.TypeFor[attack.Attack](), []any{
 		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
 	{reflect.TypeFor[partition.Rule](), []any{

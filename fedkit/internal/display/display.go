@@ -3,7 +3,6 @@
 package display
 
 import (
-	"crypto/rand"
 	"fmt"
 	"html"
 	"os"
@@ -29,7 +28,7 @@ type Output struct{ id string }
 // Send replaces the output by the forms, by MIME type, and if they are final waits until they are shown.
 func (o *Output) Send(forms, metadata map[string]any, final bool) error {
 	if o.id == "" {
-		o.id = "chart_" + rand.Text()
+		o.id = newID()
 	}
 	if err := cell.Send(o.id, forms, metadata); err != nil {
 		return fmt.Errorf("chart: the notebook does not answer: %w", err)
@@ -49,19 +48,18 @@ func (o *Output) Text(text string, final bool) error {
 	return o.Send(map[string]any{"text/plain": text}, nil, final)
 }
 
-// Report shows an error, if there is one, in place of a figure or a table, and on standard error.
+// Report shows an error, if there is one, in place of a figure or a table; outside a notebook that answers, on standard error.
 func (o *Output) Report(err error) {
 	if err == nil {
 		return
 	}
 	text := ErrorPrefix + err.Error()
-	fmt.Fprintln(os.Stderr, text)
-	if InNotebook() {
-		_ = o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) // it is on standard error already
+	if !InNotebook() || o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) != nil {
+		fmt.Fprintln(os.Stderr, text)
 	}
 }
 
-// ErrorPrefix begins the line on standard error that says why a figure or a table could not be drawn, so that scripts can find it.
+// ErrorPrefix begins the text that says why a figure or a table could not be drawn, so that scripts can find it.
 const ErrorPrefix = "chart error: "
 
 // ErrorBox is an error in an HTML box that stands out.

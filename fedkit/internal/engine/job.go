@@ -22,6 +22,7 @@ const FullBatch = -1
 type Job struct {
 	Clients   []int
 	Names     []int     // the clients' numbers in errors
+	Rows      [][]int   // by client of the job, those of its rows that it uses; nil: all
 	Most      int       // clients of the largest job that the program is to serve; 0: of this one
 	Batch     int       // examples per step, or FullBatch
 	Epochs    int       // passes over the client's examples
@@ -35,6 +36,8 @@ type Job struct {
 	Prox      []float64       // μ_i by client of the job; nil: no proximal term
 	Clip      float64         // largest norm of an example's gradient; 0: gradients of the mean loss
 	Noise     float64         // standard deviation of the noise in the sum of the clipped gradients
+
+	Augment Augment // of the images
 
 	Start                            *tensors.Tensor
 	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start
@@ -122,7 +125,7 @@ func (j *Job) terms(task *Task, steps []int) []term {
 		all = append(all, term{name: extraInput(name), rows: j.Extra[name]})
 	}
 	return slices.DeleteFunc(all, func(t term) bool {
-		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0}
+		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0 && j.Augment == Augment{}}
 		return t.byLane == nil && t.rows == nil || unused[t.name]
 	})
 }

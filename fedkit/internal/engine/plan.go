@@ -83,7 +83,7 @@ func (p *plan) clients(job *Job, g int) (clients []int) {
 
 func (e *Engine) plan(job *Job) plan {
 	most, _ := e.sizes()
-	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil, keeps: job.Memory != nil}
+	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil, keeps: job.Memory != nil, augment: job.Augment}
 	for _, t := range job.terms(&e.task, nil) {
 		k.table += t.name + "\n"
 	}
@@ -92,14 +92,14 @@ func (e *Engine) plan(job *Job) plan {
 
 	p := plan{steps: make([]int, len(job.Clients))}
 	longest := 0
-	for i, c := range job.Clients {
+	for i := range job.Clients {
 		switch {
 		case job.StepsOf != nil:
 			p.steps[i] = job.StepsOf[i]
 		case job.EpochsOf != nil:
-			p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, job.EpochsOf[i])
+			p.steps[i] = job.stepsOf(len(e.rowsOf(job, i)), k.batch, job.EpochsOf[i])
 		default:
-			p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, job.Epochs)
+			p.steps[i] = job.stepsOf(len(e.rowsOf(job, i)), k.batch, job.Epochs)
 		}
 		longest = max(longest, p.steps[i])
 	}
@@ -115,6 +115,14 @@ func (e *Engine) plan(job *Job) plan {
 	}
 	p.order = byLength(p.steps, clients, k.lanes)
 	return p
+}
+
+// rowsOf returns the rows that a job uses of its i-th client.
+func (e *Engine) rowsOf(job *Job, i int) []int {
+	if job.Rows != nil {
+		return job.Rows[i]
+	}
+	return e.rows[job.Clients[i]]
 }
 
 // Sequence returns 0, 1, …, n−1.
@@ -176,6 +184,9 @@ func (e *Engine) Lanes(job *Job) int {
 func (e *Engine) perLane(job *Job) int {
 	batch := e.batch(job)
 	bytes := e.lane(6, batch)
+	if job.Augment != (Augment{}) { // moved images, and where each pixel is from
+		bytes += 4 * 8 * batch * e.data.Features()
+	}
 	if job.Clip > 0 { // every example has a model and a gradient
 		bytes += 4 * 2 * batch * e.task.Dim()
 	}

@@ -133,9 +133,9 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 	}
 	for lane, i := range clients {
 		c := job.Clients[i]
-		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
+		draw := &Batches{Rows: e.rowsOf(job, i), Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
 		if len(job.PerExample) > 0 {
-			draw.Rows = Sequence(len(e.rows[c]))
+			draw.Rows = Sequence(len(draw.Rows))
 		}
 		for s := range p.steps[i] {
 			at := (s*k.lanes + lane) * k.batch
@@ -150,7 +150,7 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) []int32 {
 func (e *Engine) perExample(job *Job, k solver, clients []int) (in []input) {
 	n, _ := e.sizes()
 	for _, name := range k.perExamples() {
-		g := len(job.PerExample[name][0]) / len(e.rows[job.Clients[0]])
+		g := len(job.PerExample[name][0]) / len(e.rowsOf(job, 0))
 		numbers := make([]float32, k.lanes*n*g)
 		for lane, i := range clients {
 			copy(numbers[lane*n*g:], job.PerExample[name][i])
@@ -162,7 +162,7 @@ func (e *Engine) perExample(job *Job, k solver, clients []int) (in []input) {
 	}
 	rows := make([]int32, k.lanes*n)
 	for lane, i := range clients {
-		for at, row := range e.rows[job.Clients[i]] {
+		for at, row := range e.rowsOf(job, i) {
 			rows[lane*n+at] = int32(row)
 		}
 	}
@@ -178,6 +178,7 @@ type solver struct {
 	keeps               bool   // the optimizer's slots are an input and an output: see Job.Memory
 	apart               bool   // models are separate inputs and outputs: see Job.Starts
 	table               string // names of the job's terms, one per line
+	augment             Augment
 	perExample          string // names of its inputs per example, quoted, one per line
 }
 
@@ -326,6 +327,9 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 		rows = graph.Gather(in["positions"], at)
 	}
 	x, labels := examples(e.data, datasets.TrainPart, in, rows)
+	if k.augment != (Augment{}) {
+		x = k.augment.of(x, k.key(s))
+	}
 
 	b := Batch{Params: w, X: x, Y: labels, Used: used, PerExample: more}
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]

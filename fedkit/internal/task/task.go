@@ -76,8 +76,9 @@ type Param struct {
 	// pull or shift moves it; Forward sets the value that follows a local step by Training.Set. A Job's Mask freezes it.
 	//
 	// It is part of the model's row [d]: sent, averaged and counted in drifts and distances like the other parameters. So all
-	// clients share it, unless a strategy keeps its layer personal, as examples.Partial does. Strategies whose new models are not
-	// averages of the clients' refuse models with running values: see Federation.AllTrained.
+	// clients share it, unless a strategy keeps its layer personal, as examples.Partial does. Server optimizers move it to the clients'
+	// mean: see Round.ServerStep. Other strategies whose new models are not averages of the clients' refuse models with running values:
+	// see Federation.AllTrained.
 	Running bool
 
 	// Frozen parameters are not trained: they stay at their initial values, up to the rounding of a server's means, and these are the
@@ -309,14 +310,19 @@ func (t *Task) trained() (n int) {
 func (t *Task) Bytes() int { return 4 * t.trained() }
 
 // Thaw returns 1 for the parameters that are trained and 0 for frozen ones, [d]; nil if none is frozen.
-func Thaw(t *Task) (mask []float32) {
+func Thaw(t *Task) []float32 {
 	if t.trained() == t.Dim() {
 		return nil
 	}
+	return t.maskOf(func(p Param) bool { return !p.Frozen })
+}
+
+// maskOf returns 1 for the values of some parameters and 0 for the others, [d].
+func (t *Task) maskOf(some func(p Param) bool) (mask []float32) {
 	for _, p := range t.Params {
-		v := float32(1)
-		if p.Frozen {
-			v = 0
+		v := float32(0)
+		if some(p) {
+			v = 1
 		}
 		mask = append(mask, slices.Repeat([]float32{v}, p.Size())...)
 	}

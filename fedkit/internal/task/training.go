@@ -126,3 +126,11 @@ func Running(t *Task) string {
 	}
 	return ""
 }
+
+// RunningMask returns 1 for running values and 0 for what is trained, [d]; nil if there are none.
+func RunningMask(t *Task) []float32 {
+	if Running(t) == "" {
+		return nil
+	}
+	return t.maskOf(func(p Param) bool { return p.Running })
+}
