@@ -32,10 +32,10 @@ var All = []study.Named{
 	{Name: "16_ccfl", Plan: CCFL},
 	{Name: "17_fedeff", Plan: FedEff},
 	{Name: "19_machines", Plan: Machines},
-	{Name: "19_speed", Plan: Speed},
 	{Name: "20_compare_all", Plan: CompareAll},
 	{Name: "20_tuning", Plan: Tuning},
 	{Name: "22_models", Plan: Models},
+	{Name: "22_speed", Plan: Speed},
 	{Name: "23_text", Plan: Text},
 }
 
