@@ -17,6 +17,7 @@ type Width struct {
 	Looping       int     // bytes of the lanes' models at most, if the model has loops, which read them at each step
 	Memory        int     // bytes, for all lanes together
 	Intermediates int     // how often a forward pass's intermediate values count in that; not at all where few clients share a program
+	Narrow        int     // lanes of a program at most, for as many in flight as Device.Concurrency, rather than half
 	Block         int     // examples per program of an evaluation, if each model has many
 	Counted       bool    // a loop has a fixed number of steps if clients are even: a GPU need not ask the processor after each
 }
@@ -24,11 +25,11 @@ type Width struct {
 const unevenFactor = 1.5
 
 // The widths for each kind of device. Compile time grows with each lane of convolutions. On a CPU dense layers gain from sharing a
-// program only if they have few operations, and recurrent layers only as far as the caches hold the weights of all. go-xla does not
+// program only if they have few operations, and recurrent layers only as far as the caches hold the weights of all; programs of many lanes keep its processors busy one at a time. go-xla does not
 // report a GPU's memory: it is half of a small card.
 var (
-	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Looping: 8 << 20, Memory: 512 << 20, Block: 1024}
-	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Looping: math.MaxInt, Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
+	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Looping: 8 << 20, Memory: 512 << 20, Narrow: 4, Block: 1024}
+	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Looping: math.MaxInt, Memory: 4 << 30, Intermediates: 2, Narrow: math.MaxInt, Block: 4096, Counted: true}
 )
 
 // ownWidth is the width for this process's device.
@@ -189,6 +190,14 @@ func (e *Engine) lane(models, batch int) int {
 		bytes += 4 * n * batch * int(e.work().Values)
 	}
 	return bytes
+}
+
+// inFlight returns how many programs of a design are in flight at once.
+func (e *Engine) inFlight(k solver, on Device) int {
+	if on.Remote() || k.lanes <= e.width.Narrow {
+		return on.Concurrency()
+	}
+	return max(1, on.Concurrency()/2)
 }
 
 // uneven reports whether the clients' numbers of steps differ much.
