@@ -192,12 +192,17 @@ func (e *Engine) lane(models, batch int) int {
 	return bytes
 }
 
-// inFlight returns how many programs of a design are in flight at once.
-func (e *Engine) inFlight(k solver, on Device) int {
-	if on.Remote() || k.lanes <= e.width.Narrow {
-		return on.Concurrency()
+// inFlight returns how many programs of a design are in flight at once: on this machine as many as half of the memory holds.
+func (e *Engine) inFlight(job *Job, k solver, on Device) int {
+	n := on.Concurrency()
+	if on.Remote() {
+		return n
 	}
-	return max(1, on.Concurrency()/2)
+	if k.lanes > e.width.Narrow {
+		n /= 2
+	}
+	each := float64(k.lanes) * (float64(e.perLane(job)) + 8*float64(k.batch)*e.work().Values)
+	return int(max(1, min(float64(n), e.free/2/each)))
 }
 
 // uneven reports whether the clients' numbers of steps differ much.
