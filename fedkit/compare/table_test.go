@@ -86,7 +86,7 @@ func TestColumnsHaveOneScale(t *testing.T) {
 		"1.50 GB, 0.20 GB, 0.00 GB":      written(Down, false, []float64{1.5e9}, []float64{2e8}, []float64{0}),
 		"1.50 GB, 2 kB":                  written(Down, false, []float64{1.5e9}, []float64{2000}),
 		"1.50 GB, 7.90 MB":               written(Down, false, []float64{1.5e9}, []float64{7.9e6}),
-		"15.2 ms, 0.823 s":              written(Time, false, []float64{0.0152}, []float64{0.8225}),
+		"15.2 ms, 0.823 s":               written(Time, false, []float64{0.0152}, []float64{0.8225}),
 		"1.5×10⁻⁶, −0.2×10⁻⁶":            written(plain, false, []float64{1.5e-6}, []float64{-2e-7}),
 		"1.0×10⁻⁶ ± 1.3×10⁻⁶":            written(plain, false, []float64{0.9e-6, 1.1e-6}),
 		"2×10⁷, 0.5":                     written(plain, false, []float64{2e7}, []float64{0.5}),

@@ -46,7 +46,10 @@ func (r Recall) Check(fed *fedkit.Federation, _ int) error {
 }
 
 // Measure implements fedkit.Metric.
-func (r Recall) Measure(p *fedkit.Predictions) float64 { c := count(p)[int32(r.Class)]; return c.right / c.all }
+func (r Recall) Measure(p *fedkit.Predictions) float64 {
+	c := count(p)[int32(r.Class)]
+	return c.right / c.all
+}
 
 // Weight implements fedkit.WeightedMetric: the number of examples of the class, so that a mean over clients is the recall of all
 // their examples together.
@@ -65,7 +68,10 @@ func (r Precision) String() string { return fmt.Sprintf("precision of class %d",
 func (r Precision) Check(fed *fedkit.Federation, n int) error { return Recall(r).Check(fed, n) }
 
 // Measure implements fedkit.Metric.
-func (r Precision) Measure(p *fedkit.Predictions) float64 { c := count(p)[int32(r.Class)]; return c.right / c.predicted }
+func (r Precision) Measure(p *fedkit.Predictions) float64 {
+	c := count(p)[int32(r.Class)]
+	return c.right / c.predicted
+}
 
 // Weight implements fedkit.WeightedMetric: the number of examples predicted as the class.
 func (r Precision) Weight(p *fedkit.Predictions) float64 { return count(p)[int32(r.Class)].predicted }

@@ -84,7 +84,7 @@ var functions = []any{
 	history.HeadingLine, history.HeadingOf, history.Load, history.LoadLight, history.Parse, history.ReadOpen,
 	history.RecordLine, loss.BinaryCrossEntropy, loss.Correct, loss.CorrectTags, loss.CrossEntropy, loss.SquaredError, metric.Confusion, metric.Func,
 	metric.PerClass, model.ConvPool, model.Dense, model.Dropout, model.Flatten, model.GoMLX, model.GroupNorm, model.He, model.Inputs,
-	model.MaxPooling, model.ReLU, notebook.Explore, notebook.Interruptible, notebook.Show, notebook.Text, notebook.Values, plot.Accuracy, plot.Against,
+	model.MaxPooling, model.ReLU, notebook.Explore, notebook.Interruptible, notebook.Show, notebook.Source, notebook.Text, notebook.Values, plot.Accuracy, plot.Against,
 	plot.By, plot.ClientAccuracy, plot.ClusterDistances, plot.Clusters, plot.Confusion, plot.Dendrogram, plot.Dots, plot.Facets, plot.Follow,
 	plot.Forest, plot.Gantt, plot.Grid, plot.Heat, plot.Labels, plot.Live, plot.Over, plot.PCA, plot.Participants, plot.Ranks,
 	plot.Samples, plot.Show, plot.Similarities, plot.Sizes, plot.Staleness, progress.Follow, progress.New,
