@@ -25,7 +25,7 @@ type Options struct {
 	// after five evaluations. Default: never.
 	StopAt StopAt
 
-	Concurrency int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
+	Concurrency int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently, at most; default: the processors up to eight, or half of them if that is more. Does not change results
 	NotFinite   NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch       Watcher   `results:"same"` // follows the progress: plot.Live(); default none
 	Metrics     []Metric  // recorded at every evaluation, beside loss and accuracy, or R², RMSE and MAE of real values: metric.MacroF1{}, …; default none

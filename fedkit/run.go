@@ -21,6 +21,7 @@ import (
 	"fedkit.example/fedkit/internal/participation"
 	"fedkit.example/fedkit/internal/stopping"
 	"fedkit.example/fedkit/internal/task"
+	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -100,7 +101,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 }
 
 // defaultConcurrency is the default of Options.Concurrency.
-func defaultConcurrency() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+func defaultConcurrency() int { return max(runtime.GOMAXPROCS(0)/2, xla.Devices()) }
 
 // defaultDevice runs programs outside of runs.
 func defaultDevice() engine.Device { return engine.Here(defaultConcurrency()) }

@@ -3,6 +3,7 @@ package fedkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -146,19 +147,21 @@ func TestStopAtRule(t *testing.T) {
 	}
 }
 
-// poison makes client 1's update infinite in round 2.
-func poison(r *Round, job *Job) {
-	if r.T != 2 {
-		return
+// poison makes a client's update infinite in round 2.
+func poison(client int) func(*Round, *Job) {
+	return func(r *Round, job *Job) {
+		if r.T != 2 {
+			return
+		}
+		v := make([]float32, len(job.Clients)*r.Fed.Task.Dim())
+		v[client*r.Fed.Task.Dim()] = float32(math.Inf(1))
+		job.Shift = NewMatrix(v, len(job.Clients), r.Fed.Task.Dim())
 	}
-	v := make([]float32, len(job.Clients)*r.Fed.Task.Dim())
-	v[r.Fed.Task.Dim()] = float32(math.Inf(1))
-	job.Shift = NewMatrix(v, len(job.Clients), r.Fed.Task.Dim())
 }
 
 func TestNotFinite(t *testing.T) {
 	fed, _ := toy(t, 4, 4, 4)
-	s := &mean{Local: Local{Batch: 4, LR: 0.1}, Before: poison}
+	s := &mean{Local: Local{Batch: 4, LR: 0.1}, Before: poison(1)}
 	h, err := Run(context.Background(), fed, s, Options{Rounds: 5})
 	if expect.Error(t, "round 2", "client 1 ")(err); !errors.Is(err, ErrNotFinite) || len(h.Rounds) != 1 {
 		t.Errorf("error %v, %d rounds are kept; want %v and 1", err, len(h.Rounds), ErrNotFinite)
@@ -171,6 +174,16 @@ func TestNotFinite(t *testing.T) {
 	all := &mean{Local: Local{Batch: 4, LR: 1e38, Steps: 9}}
 	if _, err = Run(context.Background(), fed, all, Options{Rounds: 3, NotFinite: Skip}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("error %v where every client diverged, want %v", err, ErrNotFinite)
+	}
+}
+
+// Two programs train three clients each, side by side on a CPU. The error names the client, whichever has it.
+func TestNotFiniteSideBySide(t *testing.T) {
+	fed, _ := toy(t, 20, 4, 4, 4, 4, 4)
+	for _, client := range []int{1, 5} {
+		_, err := Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}, Before: poison(client)}, Options{Rounds: 3, Concurrency: 2})
+		expect.Error(t, "round 2", fmt.Sprintf("client %d ", client))(err)
+		expect.That(t, errors.Is(err, ErrNotFinite), "error %v, want %v", err, ErrNotFinite)
 	}
 }
 

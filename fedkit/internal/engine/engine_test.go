@@ -86,6 +86,20 @@ func (d *elsewhere) Run(ctx context.Context, p *xla.Program, arguments []any) ([
 	return d.Here.Run(ctx, p, arguments)
 }
 
+// Programs of many lanes are half as many in flight, and those that take much memory are fewer. Results do not depend on it.
+func TestInFlight(t *testing.T) {
+	e := least(t, 2, 2, 2)
+	job, k := e.job(t, 0, 1, 2), solver{lanes: 3, batch: 2}
+	e.width, e.free = Width{Narrow: 3}, 1e9
+	expect.That(t, e.inFlight(job, k, Here(4)) == 4, "few lanes: %d in flight", e.inFlight(job, k, Here(4)))
+	e.width.Narrow = 2
+	expect.That(t, e.inFlight(job, k, Here(4)) == 2 && e.inFlight(job, k, Here(1)) == 1, "many lanes: %d in flight", e.inFlight(job, k, Here(4)))
+	away := &elsewhere{Here: 4}
+	expect.That(t, e.inFlight(job, k, away) == 4, "on workers: %d in flight", e.inFlight(job, k, away))
+	e.free = 0
+	expect.That(t, e.inFlight(job, k, Here(4)) == 1, "without memory: %d in flight", e.inFlight(job, k, Here(4)))
+}
+
 // A solve calls the device once per group of the plan; each step moves w halfway to 3. A remote device gets only its own clients'
 // starts, and returns the same models.
 func TestSolveOnADevice(t *testing.T) {

@@ -17,6 +17,7 @@ type Width struct {
 	Looping       int     // bytes of the lanes' models at most, if the model has loops, which read them at each step
 	Memory        int     // bytes, for all lanes together
 	Intermediates int     // how often a forward pass's intermediate values count in that; not at all where few clients share a program
+	Narrow        int     // lanes of a program at most, for as many in flight as Device.Concurrency, rather than half
 	Block         int     // examples per program of an evaluation, if each model has many
 	Counted       bool    // a loop has a fixed number of steps if clients are even: a GPU need not ask the processor after each
 }
@@ -24,11 +25,11 @@ type Width struct {
 const unevenFactor = 1.5
 
 // The widths for each kind of device. Compile time grows with each lane of convolutions. On a CPU dense layers gain from sharing a
-// program only if they have few operations, and recurrent layers only as far as the caches hold the weights of all. go-xla does not
+// program only if they have few operations, and recurrent layers only as far as the caches hold the weights of all; programs of many lanes keep its processors busy one at a time. go-xla does not
 // report a GPU's memory: it is half of a small card.
 var (
-	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Looping: 8 << 20, Memory: 512 << 20, Block: 1024}
-	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Looping: math.MaxInt, Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
+	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Looping: 8 << 20, Memory: 512 << 20, Narrow: 4, Block: 1024}
+	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Looping: math.MaxInt, Memory: 4 << 30, Intermediates: 2, Narrow: math.MaxInt, Block: 4096, Counted: true}
 )
 
 // ownWidth is the width for this process's device.
@@ -200,6 +201,19 @@ func (e *Engine) lane(models, batch int) int {
 		bytes += 4 * n * batch * int(e.work().Values)
 	}
 	return bytes
+}
+
+// inFlight returns how many programs of a design are in flight at once: on this machine as many as half of the memory holds.
+func (e *Engine) inFlight(job *Job, k solver, on Device) int {
+	n := on.Concurrency()
+	if on.Remote() {
+		return n
+	}
+	if k.lanes > e.width.Narrow {
+		n /= 2
+	}
+	each := float64(k.lanes) * (float64(e.perLane(job)) + 8*float64(k.batch)*e.work().Values)
+	return int(max(1, min(float64(n), e.free/2/each)))
 }
 
 // uneven reports whether the clients' numbers of steps differ much.

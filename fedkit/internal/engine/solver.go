@@ -49,7 +49,7 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		out.Memory = make([]Value, groups)
 	}
 	lists := make([][]Value, groups) // losses and drifts; read once all programs are dispatched
-	err := parallel(ctx, on.Concurrency(), groups, func(g int) error {
+	err := parallel(ctx, e.inFlight(job, p.design, on), groups, func(g int) error {
 		results, err := e.run(ctx, on, p.design, e.inputs(job, &p, g, on.Remote()))
 		switch {
 		case err == nil:

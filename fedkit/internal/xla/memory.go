@@ -58,7 +58,7 @@ func HostBytes(t *tensors.Tensor) (data []byte, err error) {
 		err = t.ConstBytes(func(all []byte) { data = slices.Clone(all) })
 		return data, err
 	}
-	buffer, err := t.Buffer(b, 0)
+	buffer, err := t.Buffer(b, home(t))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -71,7 +72,8 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 	if err != nil {
 		return nil, err
 	}
-	in := inputs{backend: b}
+	in := inputs{backend: b, device: enter()}
+	defer leave(in.device)
 	if err := in.add(args...); err != nil {
 		return nil, err
 	}
@@ -86,7 +88,8 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 			}
 		}
 	}
-	results, err := run.Execute(in.buffers, in.donate, 0)
+	results, err := run.Execute(in.buffers, in.donate, in.device)
+	runtime.KeepAlive(args) // whose memory it may read: see bufferOn
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +104,10 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 	return out, nil
 }
 
-// inputs are the arguments of a call, on the device.
+// inputs are the arguments of a call, on one of the devices.
 type inputs struct {
 	backend compute.Backend
+	device  compute.DeviceNum
 	shapes  []shapes.Shape
 	buffers []compute.Buffer
 	donate  []bool // whether the program may reuse the memory: that of a Go value's copy
@@ -121,12 +125,12 @@ func (in *inputs) add(arguments ...any) error {
 				return err
 			}
 		}
-		onDevice := t.DonateBuffer
-		if kept {
-			onDevice = t.Buffer
-		}
 		in.shapes[n+i], in.donate[n+i] = t.Shape(), !kept
-		in.buffers[n+i], err = onDevice(in.backend, 0)
+		if kept {
+			in.buffers[n+i], err = bufferOn(in.backend, in.device, t)
+		} else {
+			in.buffers[n+i], err = t.DonateBuffer(in.backend, in.device)
+		}
 		return err
 	})
 }

@@ -59,7 +59,7 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	if name == gxla.BackendName && onCPU(options) {
 		_, plugin, _ := split(full)
 		intercept(plugin)
-		return gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
+		return gxla.NewWithOptions(options, pjrt.NamedValuesMap{deviceCount: int64(min(Threads(), mostDevices))})
 	}
 	return compute.NewWithConfig(full)
 })
@@ -117,10 +117,6 @@ func onCPU(options string) bool {
 	plugin, _, _ := strings.Cut(options, ",")
 	return strings.Contains(filepath.Base(plugin), "cpu")
 }
-
-// oneDevice is the CPU plugin's option for the number of devices. The default of four splits every matrix product among at least
-// four threads, which contend if there are fewer processors: a round of the benchmark's MLP takes a third longer on two.
-const oneDevice = "cpu_device_count"
 
 // OnCPU reports whether programs run on the CPU, rather than on a GPU or the like.
 func OnCPU() bool {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"fedkit.example/fedkit/internal/plugins"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 )
 
 func TestMain(m *testing.M) {
@@ -89,11 +91,46 @@ func TestPluginBesideTheProgram(t *testing.T) {
 	}
 }
 
-// The CPU plugin has at least one thread per device, so several devices would oversubscribe a small machine.
-func TestCPUIsOneDevice(t *testing.T) {
+// The CPU plugin has at least one thread per device, so more devices than threads would oversubscribe a small machine.
+func TestCPUHasADevicePerThread(t *testing.T) {
 	b := expect.Value(xla.Backend())(t)
-	if xla.OnCPU() && b.NumDevices() != 1 {
-		t.Errorf("the CPU shows %d devices, want 1", b.NumDevices())
+	if want := min(xla.Threads(), 8); xla.OnCPU() && (b.NumDevices() != want || xla.Devices() != want) {
+		t.Errorf("the CPU shows %d devices, of which %d are used, want %d", b.NumDevices(), xla.Devices(), want)
+	}
+}
+
+// Calls at the same time run on other devices. Results are arguments on all of them, and stay right when their memory is freed.
+func TestCallsAtTheSameTime(t *testing.T) {
+	p := xla.NewProgram("add one", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(a[0], a[1]), graph.Neg(a[2])} })
+	none := expect.Value(xla.Upload([]float32{}, 0))(t)
+	var calls sync.WaitGroup
+	start := expect.Value(xla.Upload([]float32{0, 1, 2}, 3))(t)
+	ends := make([]*tensors.Tensor, 16)
+	for i := range ends {
+		calls.Go(func() {
+			at := start
+			for range 100 {
+				out, err := p.Call(at, []float32{1, 1, 1}, none)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if at != start {
+					xla.Free(at)
+				}
+				at = out[0]
+			}
+			ends[i] = at
+		})
+	}
+	calls.Wait()
+	for i, end := range ends {
+		next := expect.Value(p.Call(end, []float32{1, 1, 1}, none))(t)
+		for j, want := range []float32{101, 102, 103} {
+			raw := expect.Value(xla.HostBytes(end))(t)
+			v := expect.Value(xla.Host(next[0]))(t)
+			expect.That(t, v[j] == want && len(raw) == 12, "call %d: %v, want %v", i, v, want)
+		}
 	}
 }
 
