@@ -17,7 +17,8 @@ import (
 )
 
 // Source shows the code that runs, as the files of its package have it: of a strategy its method Round, of a function that function,
-// each with the functions of its own file that it calls. Names choose others: functions and methods of the package.
+// each with the functions of its own file that it calls. Names choose others: functions and methods of the package, "Type.Method" if
+// several types have such a method.
 //
 //	notebook.Source(&strategy.IFCA{})
 //	notebook.Source(&strategy.FedAC{}, "Round", "tune")
@@ -117,8 +118,12 @@ func declared(v reflect.Value) (file, of, name string, err error) {
 	return "", "", "", fault.Invalid("v", fmt.Sprintf("%v", v.Type()), "a strategy with a method Round of its own")
 }
 
-// functions returns the functions and methods of a file that have a name: those of a receiver if it has one.
+// functions returns the functions and methods of a file that have a name, "Round" or "FedAvg.Round": those of a receiver if it has one.
 func functions(file *ast.File, of, name string) (all []*ast.FuncDecl) {
+	t, method, typed := strings.Cut(name, ".")
+	if typed {
+		of, name = t, method
+	}
 	for _, d := range file.Decls {
 		f, is := d.(*ast.FuncDecl)
 		if !is || f.Name.Name != name {
@@ -127,7 +132,9 @@ func functions(file *ast.File, of, name string) (all []*ast.FuncDecl) {
 		if receiver(f) == of {
 			return []*ast.FuncDecl{f}
 		}
-		all = append(all, f)
+		if !typed {
+			all = append(all, f)
+		}
 	}
 	return all
 }

@@ -20,6 +20,7 @@ func TestSource(t *testing.T) {
 		{&promoted{}, nil, []string{"func (s *FedAvg) Round("}, nil},
 		{strategy.Weights, nil, []string{"// strategy/weighting.go\n", "\nfunc Weights("}, nil},
 		{&strategy.IFCA{}, []string{"meanByCluster", "Serve"}, []string{"func meanByCluster(", "func (s *IFCA) Serve("}, []string{"Round("}},
+		{&strategy.FedClust{}, []string{"onceFedClust.Round"}, []string{"func (s onceFedClust) Round("}, []string{"func (s *FedClust)"}},
 	} {
 		got, err := sourceOf(c.of, c.names)
 		expect.OK(t, err)
