@@ -60,8 +60,8 @@ func (g *Group) Both() bool {
 
 // Groups sorts histories by configuration, in order of appearance: their name, the strategy with its options, the data and how
 // they were dealt, the model, the pace on a clock. Histories of one group differ in their seeds only, be it the run's, the
-// partition's or that of a part of the strategy. If groups have the same name, what differs is added to it: "FedAvg, Local.LR
-// 0.1", or in the end a number. Of a run that is given twice, the longer one counts.
+// partition's or that of a part of the strategy, or in the device that computed them. If groups have the same name, what differs is
+// added to it: "FedAvg, Local.LR 0.1", or in the end a number. Of a run that is given twice, the longer one counts.
 //
 // Errors: no history, a nil one.
 func Groups(h ...*history.History) ([]*Group, error) {
@@ -119,7 +119,8 @@ func (g *Group) take(r *Run) bool {
 
 // identity is the key by which runs are grouped, made once so that grouping thousands of them compares strings alone.
 type identity struct {
-	configuration string // all but seeds, the rule of the partition and the data themselves
+	configuration string // all but seeds, the rule of the partition, the data themselves and the task
+	task, device  string // a task's fingerprint has the last digits of its initial parameters, in which devices differ
 	strategy      unseeded
 	partition     unseeded // of the rule; empty in old files, which fits any
 	words         string   // the partition in words, with its seeds
@@ -132,7 +133,7 @@ func (r *Run) identity() *identity {
 		return r.known
 	}
 	h := r.History
-	id := &identity{strategy: unseed(h.Config), partition: unseed(rule(h)), words: h.Partition}
+	id := &identity{strategy: unseed(h.Config), partition: unseed(rule(h)), words: h.Partition, task: h.Task, device: h.Device}
 	if m := h.Manifest; m != nil {
 		id.data = m.Data + " " + m.Clients + " " + h.DevicesHash
 	}
@@ -140,7 +141,7 @@ func (r *Run) identity() *identity {
 		id.partition.seeds = seedsInWords(h.Partition)
 	}
 	pace, _ := h.Settings.At("Pace") // which decides whose results count
-	id.configuration = fmt.Sprintf("%q %q %q %q %q %d %d %s %s %q", r.Name, h.Data, wordsOf(h), h.Model, h.Task, h.Clients, h.Params,
+	id.configuration = fmt.Sprintf("%q %q %q %q %d %d %s %s %q", r.Name, h.Data, wordsOf(h), h.Model, h.Clients, h.Params,
 		id.strategy.config, unseed(h.Interceptors).config, pace)
 	r.known = id
 	return id
@@ -149,7 +150,7 @@ func (r *Run) identity() *identity {
 // oneConfiguration compares all but seeds, and data by its hashes.
 func (a *identity) oneConfiguration(b *identity) bool {
 	p, q := a.partition.config, b.partition.config
-	return a.configuration == b.configuration && (p == "" || q == "" || p == q)
+	return a.configuration == b.configuration && (p == "" || q == "" || p == q) && (a.task == b.task || a.device != b.device)
 }
 
 // oneData reports whether two runs of one configuration had the same examples at the same clients, or may have had: those of old files,

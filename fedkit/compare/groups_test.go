@@ -82,8 +82,12 @@ func TestGroups(t *testing.T) {
 			h.Partition, h.Manifest = "noise", &partition.Manifest{Config: config.Of(partition.IID{Clients: 20}), Data: "a", Clients: "a"}
 		})}, []string{"FedAvg, partition.Noise, Of partition.IID{Clients: 20, Seed: 1}: 1", "FedAvg, partition.IID, Clients 20: 1"}},
 		"examples, the same in words": {[]*history.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(1, "noise, seed 1", "b")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
-		"names given":                 {[]*history.History{one, changed(func(h *history.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
-		"a run given again":           {[]*history.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
+		"tasks, and the device that computed them": {[]*history.History{
+			changed(func(h *history.History) { h.Task, h.Device = "a", "cpu" }),
+			changed(func(h *history.History) { h.Seed, h.Task, h.Device = 2, "b", "cuda" }),
+			changed(func(h *history.History) { h.Seed, h.Task, h.Device = 3, "c", "cpu" })}, []string{"FedAvg (1): 2", "FedAvg (2): 1"}},
+		"names given":       {[]*history.History{one, changed(func(h *history.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
+		"a run given again": {[]*history.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
 		"other scores, all else the same": {[]*history.History{one, changed(func(h *history.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},
 			[]string{"FedAvg (1): 2", "FedAvg (2): 1"}},
 	} {
