@@ -52,7 +52,7 @@ func ServerOptimizers() study.Plan {
 				}
 			}
 		}
-		// On the server, with SGD on the clients: the rates that won the grid of section 4
+		// On the server, with SGD on the clients: the rates that won the grid of section 5
 		add("FedMiddleAvg", &strategy.FedMiddleAvg{Fraction: fraction, Local: local})
 		add("FedAvgM", &strategy.FedAvgM{Fraction: fraction, Local: local, Server: server.Momentum{LR: 3}})
 		add("FedAdagrad", &strategy.FedAdagrad{Fraction: fraction, Local: local, Server: server.Adagrad{LR: 0.03}})
