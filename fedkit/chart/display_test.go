@@ -179,31 +179,34 @@ func TestEveryKindIsDrawn(t *testing.T) {
 				says, _ := title[part].(string)
 				expect.That(t, strings.Contains(html.UnescapeString(svg), says), "%s has no %q", file, says)
 			}
-			for _, color := range drawn(view) {
+			for _, color := range drawn(view, nil) {
 				expect.That(t, strings.Contains(svg, color), "%s: nothing is drawn in %s", file, color)
 			}
 		}
 	}
 }
 
-// drawn lists the colors of names that have data.
-func drawn(v any) (colors []string) {
+// drawn lists the colors of names that have data, which a layer may have from the view around it.
+func drawn(v, data any) (colors []string) {
 	switch v := v.(type) {
 	case []any:
 		for _, w := range v {
-			colors = append(colors, drawn(w)...)
+			colors = append(colors, drawn(w, data)...)
 		}
 	case object:
+		if own, has := v["data"].(object); has {
+			data = own["values"]
+		}
 		encoding, _ := v["encoding"].(object)
-		if color, ok := encoding["color"].(object); ok {
-			scale := color["scale"].(object)
+		color, _ := encoding["color"].(object)
+		if scale, ok := color["scale"].(object); ok { // the pointer's rule has one color
 			for i, name := range scale["domain"].([]any) {
-				if slices.ContainsFunc(v["data"].(object)["values"].([]any), func(row any) bool { return row.(object)["s"] == name }) {
+				if slices.ContainsFunc(data.([]any), func(row any) bool { return row.(object)["s"] == name }) {
 					colors = append(colors, strings.Replace(scale["range"].([]any)[i].(string), own, "#333333", 1))
 				}
 			}
 		}
-		colors = append(colors, drawn(v["layer"])...)
+		colors = append(colors, drawn(v["layer"], data)...)
 	}
 	return colors
 }
