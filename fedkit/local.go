@@ -9,6 +9,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
@@ -163,6 +164,9 @@ const (
 var localOptions = []localOption{
 	{name: "Batch", check: func(l Local, _ *Federation, _ int) error {
 		return refuse(l.Batch < 1 && l.Batch != FullBatch, "Batch", l.Batch, "at least 1, 0 for the default of 32, or fedkit.FullBatch")
+	}},
+	{name: "Augment", check: func(l Local, _ *Federation, _ int) error { // before LR, which is missing in a Local that has nothing else
+		return fault.Within("Augment", config.CheckRanges(l.Augment))
 	}},
 	{name: "LR", check: func(l Local, _ *Federation, _ int) error {
 		return refuse(!(l.LR > 0) || math.IsInf(l.LR, 0), "LR", l.LR, "a number > 0")
