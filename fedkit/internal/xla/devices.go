@@ -50,8 +50,11 @@ func leave(d compute.DeviceNum) {
 	devices.calls[d]--
 }
 
-// home is the device that has a tensor, or is to have it: a tensor never moves.
+// home is the device that has a tensor, or is to have it: a tensor never moves. Device does not wait for another call that puts it there.
 func home(t *tensors.Tensor) compute.DeviceNum {
+	mu := field[sync.Mutex](t, "mu")
+	mu.Lock()
+	defer mu.Unlock()
 	d, err := t.Device()
 	if err != nil { // on none yet
 		return 0
@@ -62,8 +65,9 @@ func home(t *tensors.Tensor) compute.DeviceNum {
 // bufferOn returns a tensor's memory as an argument of a program on a device, which must not outlive the tensor. All of a CPU's devices have
 // the same memory, so nothing is copied.
 func bufferOn(b compute.Backend, d compute.DeviceNum, t *tensors.Tensor) (compute.Buffer, error) {
-	buffer, err := t.Buffer(b, home(t))
-	if err != nil || home(t) == d {
+	where := home(t)
+	buffer, err := t.Buffer(b, where)
+	if err != nil || where == d {
 		return buffer, err
 	}
 	at, err := private[pjrt.Buffer](buffer, "pjrtBuffer").UnsafePointer()
