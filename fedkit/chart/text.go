@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"fedkit.example/fedkit/table"
@@ -113,3 +114,14 @@ func (p *panel) heading(words string, size float64) any {
 	}
 	return object{"expr": says}
 }
+
+// stubs returns a heading whose lines are a dot each.
+func stubs(heading any) any {
+	if e, is := heading.(object); is {
+		return expr("%s", quoted.ReplaceAllString(e["expr"].(string), "'.'"))
+	}
+	return "."
+}
+
+// quoted is a text in an expression: see quote.
+var quoted = regexp.MustCompile(`'(?:[^'\\]|\\.)*'`)

@@ -82,8 +82,8 @@ func (s *sheet) view(i int) object {
 		if len(s.panels) == 1 && p.Width < roomy {
 			title = object{"text": p.alone(p.Title, titleSize), "subtitle": p.alone(p.Note, small)}
 		}
-		if p.noted { // its room keeps titles in line
-			title["subtitleColor"] = "transparent"
+		if p.noted { // as many lines, which are not seen and not wide, keep titles in line
+			title["subtitle"], title["subtitleColor"] = stubs(title["subtitle"]), "transparent"
 		}
 		view["title"] = title
 	}
