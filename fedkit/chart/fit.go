@@ -48,7 +48,7 @@ func (s *sheet) fit(spec object) {
 	smallest := 60.0
 	columns := fmt.Sprintf("ceil(%d / ceil(%d / clamp(floor((room + %d) / %g), 1, %d)))", n, n, free, least, across)
 	if s.joined() {
-		columns, around, smallest = strconv.Itoa(across), sums/float64(across), 40
+		columns, around, smallest = strconv.Itoa(across), sums/float64(across), 36
 	}
 	spec["config"].(object)["params"] = []any{
 		object{"name": "room", "value": max(roomy+60, float64(across)*math.Ceil(width+around)-float64(free))},
