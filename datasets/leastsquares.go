@@ -14,7 +14,7 @@ import (
 // w [f]. The clients' own optima differ if h > 0, and a little, by chance, if h = 0. Owner is the client. The objective is
 // that of the model LinearRegression, half the squared error; convex.RegressionGap knows its optimum.
 //
-// With Groups, client i is in group i mod K, which Dataset.Groups has. Each group has its own w in place of the common one, with
+// With Groups, client i is in group i mod K, which Dataset.Groups has. Each group has its own w instead of the common one, with
 // coordinates 0 or Separation by the toss of a coin, and b = 0.
 //
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv

@@ -72,7 +72,7 @@ type Local struct {
 	KeepMemory bool
 }
 
-// Augment changes images at random, each anew in every step: it is cropped, mirrored, and gets noise. The numbers drawn depend on the seed,
+// Augment changes images at random, in every step differently: it is cropped, mirrored, and gets noise. The numbers drawn depend on the seed,
 // the round, the call of Train, the client, the step and the image's place in the batch, so that a run has the same bytes with any workers
 // and after a resume. Evaluations have images as they are, and so does the full gradient of SCAFFOLD's option I. Rows that are no
 // images, of Shape [height, width, channels], are refused.

@@ -30,7 +30,7 @@ import (
 // MinTrain = 1 changes least. If αM is small, or there are few rows per client, many clients are topped up and MinTrain
 // is the usual size.
 //
-// With Redraw, the shares are drawn anew until every client has MinTrain training rows, and no training row is moved. A client that
+// With Redraw, the shares are drawn again until every client has MinTrain training rows, and no training row is moved. A client that
 // already has an equal share of all rows, N/M, gets none of the classes after that, so that sizes differ less. Such are the program of
 // Li et al., Federated Learning on Non-IID Data Silos, 2022 (arXiv 2102.02079), and those that took it over.
 //
@@ -43,7 +43,7 @@ type Dirichlet struct {
 	Alpha    float64 `range:"(0,inf)"`                                                                            // α; 0.1 is very unequal, 1 unequal, 100 close to IID, the limit
 	MinTrain int     `range:"[1,inf)" default:"10 rows, or half an equal share (but at least 1) if that is less"` // least training rows per client
 	MinTest  int     `range:"[1,inf)" default:"1"`                                                                // least test rows per client
-	Redraw   bool    // draw shares anew instead of topping clients up to MinTrain
+	Redraw   bool    // draw shares again instead of topping clients up to MinTrain
 	Seed     uint64  // chooses shares and rows
 }
 

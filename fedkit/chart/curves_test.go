@@ -108,7 +108,7 @@ func TestMoreNamesThanColors(t *testing.T) {
 	}
 }
 
-// A color of its own is the same whatever the figure has beside it, and takes none from the others.
+// A color of its own is the same whatever else the figure has, and takes none from the others.
 func TestColorOfItsOwn(t *testing.T) {
 	f := &Figure{Series: []Series{{Name: "A", X: []float64{1}, Y: []float64{1}, Mark: Dots}, {Name: "group 3", Color: 4, X: []float64{1}, Y: []float64{1}, Mark: Dots}, {Name: "B", X: []float64{1}, Y: []float64{1}, Mark: Dots}}}
 	s := expect.Value(Row{f}.prepare())(t)

@@ -58,7 +58,7 @@ const (
 type Series struct {
 	Name    string        // in the legend, in the order of numbers in them, and in tooltips; series of one name have one color
 	Of      string        // what the series is of, which has one color, or one scale of Values, in all figures of a row; default Name
-	Color   int           // its place in the palette, 1 for the first color, whatever the figure has beside it; default the next one that is free
+	Color   int           // its place in the palette, 1 for the first color, whatever else the figure has; default the next one that is free
 	Like    string        // the name of a series before it that it goes with: its color, but another shade and with dashes
 	Mark    Mark          // default Line
 	X, Y    []float64     // of each point; one that is not finite is left out

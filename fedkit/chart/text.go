@@ -88,7 +88,7 @@ func broken(words string, size, width float64) string {
 	return done + line
 }
 
-// alone is heading for a narrow panel that has the room beside it.
+// alone is heading for a narrow panel that has room next to it.
 func (p *panel) alone(words string, size float64) any {
 	narrow, wide := broken(words, size, max(250, float64(p.Width))), broken(words, size, roomy)
 	if narrow == wide && narrow == words {

@@ -12,7 +12,7 @@ import (
 
 // PCA returns the scatter plot of clients by what is clustered: points, such as their updates, on their first two principal
 // components; Show draws it. The axes' titles have the explained variance. Colors are clusters, labels [n]; without them all have
-// one color. True groups [n], if given, are a second plot of the same points beside it. A cluster has the color of
+// one color. True groups [n], if given, are a second plot of the same points, next to it. A cluster has the color of
 // the group that agrees with it best.
 //
 // Errors: no points, points that are not finite or all the same, numbers of labels or true groups that do not go with them.

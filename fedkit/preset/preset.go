@@ -145,7 +145,7 @@ func CIFAR10() Preset {
 func CIFAR10Silos() Preset {
 	return Preset{
 		Name:   "cifar-10-silos",
-		About:  "LeNet, ten clients with Dirichlet(0.5) of the labels; published for crops with a reflected margin in place of a gray one",
+		About:  "LeNet, ten clients with Dirichlet(0.5) of the labels; published for crops with a reflected margin instead of a gray one",
 		Source: niid + ", accuracies of the best round, means over seeds",
 		Trial: study.Trial{World: study.World{Data: datasets.Name("cifar-10"), Partition: partition.Dirichlet{Clients: 10, Alpha: 0.5, Redraw: true, Seed: 1}, Model: study.Of(model.UniformInit, study.Of(model.LeNet))},
 			Strategy: &strategy.FedAvg{Local: fedkit.Local{Epochs: 10, Batch: 64, LR: 0.01, Optimizer: fedkit.WeightDecay{Lambda: 1e-4, Then: fedkit.Momentum{Beta: 0.9}},

@@ -169,7 +169,7 @@ func meanByCluster(models, u *fedkit.Matrix, of cluster.Groups, weights []float6
 	return remix(models, u, of.Means(models.Rows(), weights))
 }
 
-// remix returns mixtures of u [n, d] with weights mix [k, n] in place of models [k, d]. A model all of whose weights are 0 stays.
+// remix returns mixtures of u [n, d] with weights mix [k, n] to replace models [k, d]. A model all of whose weights are 0 stays.
 func remix(models, u *fedkit.Matrix, mix [][]float64) *fedkit.Matrix {
 	stays := make([][]float64, len(mix)) // [k, k]
 	for j, row := range mix {

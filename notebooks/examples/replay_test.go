@@ -574,7 +574,7 @@ func (o world) checkCenters(t *testing.T, l fedkit.Local, steps int) {
 		if omega == nil {
 			omega = [][]float64{x, x}
 		} else {
-			var axes [2][]float64 // of the plane of the three models, in place of its principal directions
+			var axes [2][]float64 // of the plane of the three models, instead of its principal directions
 			for c := range axes {
 				axes[c] = floats.SubTo(make([]float64, len(x)), w[c], phi)
 				if c == 1 {

@@ -14,7 +14,7 @@ import (
 //
 // LeNet from PyTorch's start, ten clients, all in each of 50 rounds, ten epochs. The table has the best round, which is the maximum of
 // the accuracy on test rows over the rounds, and the best μ by it. There weight decay of 1e-5 goes through momentum, which sums it to 1e-4.
-// Images of CIFAR-10 are cropped and mirrored at random, there with a reflected margin in place of a gray one.
+// Images of CIFAR-10 are cropped and mirrored at random, there with a reflected margin instead of a gray one.
 func ClientDrift() study.Plan {
 	var plan list
 	local := fedkit.Local{Epochs: 10, Batch: 64, LR: 0.01, Optimizer: fedkit.WeightDecay{Lambda: 1e-4, Then: fedkit.Momentum{Beta: 0.9}}}

@@ -100,8 +100,8 @@ func IFCA() study.Plan {
 	}
 
 	// A part of the synthetic figure, for two groups, with a fifth of its 1,000 features and of its 50 to 200 examples per machine, so that their
-	// ratio is the paper's. Ten draws of the data and the best of five starts of each, in place of 40 and ten; one γ in place of the best of
-	// three, with which 50 rounds are enough, in place of 300. As there, a run has found the groups if its models end within 0.6 σ of the
+	// ratio is the paper's. Ten draws of the data and the best of five starts of each, instead of 40 and ten; one γ instead of the best of
+	// three, with which 50 rounds are enough, instead of 300. As there, a run has found the groups if its models end within 0.6 σ of the
 	// true ones: then the loss on test rows is less than 1.36 σ²/2, as features are standard normal.
 	for seed := range seeds(50) {
 		add := func(m, n int, r, σ float64) {

@@ -72,7 +72,7 @@ const (
 	incomplete = `"package main\n\n`
 )
 
-// mended returns a message on a cell: its text replaces what was there, and imports what GoNB has put into a file beside it, so that gopls
+// mended returns a message on a cell: its text replaces what was there, and imports what GoNB has put into a file next to it, so that gopls
 // knows its types.
 func mended(body []byte, dir string) []byte {
 	body = bytes.Replace(body, []byte(atBeginning), nil, 1)

@@ -1,6 +1,6 @@
 """Numbers for scores_test.go: metrics of random outputs by scikit-learn.
 
-Run with scikit-learn 1.9.1 and NumPy 2.4.6; writes scores.json beside itself. Outputs are drawn from NumPy's PCG64 and rounded to
+Run with scikit-learn 1.9.1 and NumPy 2.4.6; writes scores.json next to itself. Outputs are drawn from NumPy's PCG64 and rounded to
 float32, so that Go can read them exactly; some are rounded to halves, for ties.
 """
 
