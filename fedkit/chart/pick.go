@@ -65,7 +65,7 @@ func (r Row) Menu(name string, options ...string) *Figure {
 }
 
 // Click returns one figure, which is that of the row for the point that was clicked last in another figure next to it: one whose Point is
-// this, and whose Tip, as far as a comma, is one of the keys. Before a click, and after one beside all points, it is the first one.
+// this, and whose Tip, as far as a comma or colon, is one of the keys. Before a click, and after one beside all points, it is the first one.
 //
 //	chart.Row{plot.Clusters(h, truth...), chart.Row{all, of0, of1}.Click("client", "", "0", "1")}.Show()
 //
@@ -195,7 +195,13 @@ func (s *sheet) collect() error {
 		}
 	}
 	for _, q := range s.picks {
-		if q.kind == "click" && !slices.ContainsFunc(s.panels, func(p *panel) bool { return p.clickable(q.name) }) {
+		if q.kind != "click" {
+			continue
+		}
+		at := slices.IndexFunc(s.panels, func(p *panel) bool { return p.clickable(q.name) })
+		if at >= 0 {
+			s.panels[at].say("click on a %s", q.name)
+		} else {
 			return fmt.Errorf("chart: nothing to click for %q: no other figure of the row has this Point, and dots or cells with a Tip", q.name)
 		}
 	}
@@ -208,7 +214,7 @@ func (s *sheet) collect() error {
 		if !s.zoomed {
 			return fmt.Errorf("chart: brush: no other figure has the x axis %q of the first one", first.X.Title)
 		}
-		first.say("drag over it: the other figures show that range")
+		first.say("drag to zoom the rest")
 	}
 	return nil
 }
@@ -273,8 +279,8 @@ func (s *sheet) params() (all []any) {
 			param["value"] = keys[0]
 			param["bind"] = object{"input": "select", "name": q.name + " ", "options": list(keys)}
 		case "click":
-			param["expr"] = fmt.Sprintf("clicked%d.t && indexof(%s, split(clicked%d.t[0], ',')[0]) >= 0 ? split(clicked%d.t[0], ',')[0] : %s",
-				i, expression(keys), i, i, quote(keys[0]))
+			clicked := fmt.Sprintf("split(clicked%d.t[0], regexp('[,:]'))[0]", i)
+			param["expr"] = fmt.Sprintf("clicked%d.t && indexof(%s, %s) >= 0 ? %s : %s", i, expression(keys), clicked, clicked, quote(keys[0]))
 		}
 		all = append(all, param)
 	}

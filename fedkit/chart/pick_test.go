@@ -54,6 +54,7 @@ func TestPicks(t *testing.T) {
 		t.Run(name, func(t *testing.T) { charttest.Golden(t, "pick-"+name, r) })
 	}
 }
+
 var _ = fmt.Sprint
 var _ = strings.Join
 var _ = expect.That

@@ -330,7 +330,19 @@ def pick(at):
         dim = at.page.evaluate("fedkit.dim('.jp-OutputArea .vega-bind label, .jp-OutputArea .vega-bind select', 'color')")
         need(not dim, f"{theme}: hard to read: {dim}")
         at.photograph(f"pick-{theme}")
-    return look()
+    ticks = lambda: at.page.evaluate(f"{svg}[1].textContent")
+    x, y, w, h = where("svg.marks:has(g.mark-line) path.background", 1)
+    before = ticks()
+    at.page.mouse.move(x + 0.3 * w, y + h / 2)
+    at.page.mouse.down()
+    at.page.mouse.move(x + 0.5 * w, y + h / 2, steps=4)
+    at.page.mouse.up()
+    said = until(5, "the map of rounds 4 to 6", lambda: ticks() != before and ticks(), 0.05)
+    at.photograph("pick-brushed")
+    x, y, w, h = where("svg.marks:has(g.mark-line) g.mark-rect path", 0)
+    at.page.mouse.click(x + w / 2, y + h / 2)
+    until(5, "the clicked client", lambda: "client 0" in ticks(), 0.05)
+    return said
 
 
 def reload(at):
