@@ -37,6 +37,13 @@ func TestPCAs(t *testing.T) {
 	expect.That(t, len(one) == 1 && one.Err() == nil && one.VegaLite()["params"].([]any)[0].(map[string]any)["name"] == "width", "%v", one.VegaLite()["params"])
 }
 
+func TestSimilaritiesOver(t *testing.T) {
+	f := SimilaritiesOver(cross(0, 1), 0, 0, 1, 1)
+	charttest.Golden(t, "similarities-over", f)
+	whole := SimilaritiesOver(cross(0), 0, 0, 1, 1)
+	expect.That(t, f.Err() == nil && slices.Equal(f.Y.Names, whole.Y.Names), "rows %v, want %v, %v", f.Y.Names, whole.Y.Names, f.Err())
+}
+
 func TestRounds(t *testing.T) {
 	h, fed := synthetic("IFCA", 1, 8, 4, 6, 0.9), federation(6, 4, 2, 0.5)
 	charttest.Golden(t, "rounds", Rounds(h, fed))
@@ -50,6 +57,8 @@ func TestTouchRefusals(t *testing.T) {
 		"plot: PCAs: no moment given":                             PCAs(nil),
 		"round 9 has 2 points: must be 4, as round 5 has":         PCAs(fewer),
 		"round 5: 1 true groups: must be 4":                       PCAs(cross(0), 1),
+		"over rounds: no moment given":                            SimilaritiesOver(nil),
+		"plot: similarities over rounds: round 10: no points":     SimilaritiesOver([]Moment{{Round: 10}}),
 		"from[1] = 5: must be > 5":                                PCAs(append(cross(0), cross(1)...)),
 		"round 10: no points given":                               PCAs([]Moment{{Round: 10}}),
 		"plot: client labels: the federation is nil":              ClientLabels(nil),
