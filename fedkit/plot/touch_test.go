@@ -40,7 +40,7 @@ func TestPCAs(t *testing.T) {
 func TestSimilaritiesOver(t *testing.T) {
 	f := SimilaritiesOver(cross(0, 1), 0, 0, 1, 1)
 	charttest.Golden(t, "similarities-over", f)
-	whole := SimilaritiesOver(cross(0), 0, 0, 1, 1)
+	whole := Similarities(cross(0, 1)[1].Points, []int{0, 0, 1, 1}, 0, 0, 1, 1)
 	expect.That(t, f.Err() == nil && slices.Equal(f.Y.Names, whole.Y.Names), "rows %v, want %v, %v", f.Y.Names, whole.Y.Names, f.Err())
 }
 
