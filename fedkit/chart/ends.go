@@ -27,7 +27,7 @@ type end struct {
 
 // nameEnds puts the names at the ends of the lines if a figure alone has a few, and there is room.
 func (s *sheet) nameEnds() {
-	if len(s.panels) > 1 || len(s.legend) > mostEnds {
+	if len(s.panels) > 1 || len(s.legend) > mostEnds || len(s.picks) > 0 {
 		return
 	}
 	p, left, right := s.panels[0], 1.0, 0.0
@@ -159,7 +159,7 @@ func (p *panel) coinciding() (groups [][]string) {
 }
 
 func (p *panel) coincide(a, b *series) bool {
-	if !slices.Equal(a.X, b.X) {
+	if !slices.Equal(a.X, b.X) || !slices.Equal(a.when, b.when) {
 		return false
 	}
 	for i, y := range a.Y {

@@ -21,7 +21,10 @@ type Figure struct {
 
 	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320. In a narrow cell it is less wide
 
-	err error // why it cannot be drawn
+	err   error    // why it cannot be drawn
+	picks []choice // what the reader chooses
+	heads []head   // title and note by option
+	brush bool     // a range of its x axis can be picked
 }
 
 // Axis is one of a figure's two axes. The range follows from the data, and from Include.
@@ -77,6 +80,7 @@ type Series struct {
 
 	bar   *bar      // the scale of Values
 	place []float64 // that of each value on it, in [0, shades]
+	when  []option  // that are chosen while it is drawn; always if there is none
 }
 
 // Titled gives the figure a title that says what it shows, and returns it. The axes say the quantities.

@@ -181,12 +181,16 @@ const (
 
 const everyPoint = math.MaxInt32
 
-// budget returns how many points a series of the row may keep, so that all together fit into jsonBytes.
+// budget returns how many points a series of the row may keep, so that all together fit into jsonBytes, or four times as many with picks.
 func (r Row) budget() int {
 	var points, width, share []int
+	limit := jsonBytes
 	for _, f := range r {
 		for i := range f.Series {
 			s, part := &f.Series[i], 1
+			if len(s.when) > 0 {
+				limit = 4 * jsonBytes
+			}
 			if s.Thin {
 				part = 2
 			}
@@ -198,12 +202,12 @@ func (r Row) budget() int {
 		for i, n := range points {
 			bytes += min(most/share[i], n) * width[i]
 		}
-		return bytes > jsonBytes
+		return bytes > limit
 	}
 	if !tooMany(everyPoint) {
 		return everyPoint
 	}
-	return max(leastPoints, sort.Search(jsonBytes, tooMany)-1) // a point takes a byte at least
+	return max(leastPoints, sort.Search(limit, tooMany)-1) // a point takes a byte at least
 }
 
 // width estimates how many bytes of JSON a point takes, from the first, the last and a few points in between.

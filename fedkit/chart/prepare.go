@@ -35,6 +35,8 @@ type sheet struct {
 	draft  bool              // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
 	legend []*style          // those of them that are not of ink, or none if a legend would say nothing
 	bars   []*bar            // of the values of cells
+	picks  []choice          // what the reader chooses
+	zoomed bool              // panels follow a brush on the first one
 }
 
 // panel is one figure of a sheet.
@@ -47,6 +49,7 @@ type panel struct {
 	column int     // in its line
 	noted  bool    // the first figure has the same note
 	ends   []end   // names of its lines, in place of the legend
+	base   string  // the note without what was added here
 }
 
 // prepare makes the row ready for drawing, or says what is missing.
@@ -92,6 +95,9 @@ func (r Row) prepare() (*sheet, error) {
 			return nil, fmt.Errorf("chart: %s: %w", f.fileName(), err)
 		}
 		s.panels = append(s.panels, p)
+	}
+	if err := s.collect(); err != nil {
+		return nil, err
 	}
 	s.shareAxes()
 	s.setApart()
@@ -188,7 +194,7 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	for i, name := range own.Y.Names {
 		own.Y.Names[i] = broken(table.NoBreak(name), small, 160)
 	}
-	p := &panel{Figure: &own}
+	p := &panel{Figure: &own, base: own.Note}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
 	if most := 1 << 14; max(p.Width, p.Height) > most {
 		return nil, fmt.Errorf("the size is %d × %d: must be at most %d each", p.Width, p.Height, most)

@@ -20,6 +20,7 @@ type scale struct {
 	beside int     // place in a row of figures whose y axes have one title, which the first of a line shows for all
 	turn   float64 // names of columns turn in panels that are narrower than this share of what they ask for
 	top    bool    // the axis is above a figure whose lower end is out of sight
+	zoom   bool    // the range is that of the brush, if there is one
 	powers bool    // all ticks are written as powers of ten, since some would be long
 }
 

@@ -151,7 +151,7 @@ func (s Series) grid() []Series {
 	x, y := (wide-(s.X2[0]-s.X[0]))/2, (high-(s.Y2[0]-s.Y[0]))/2 // half the gaps between cells
 	key := s.at([]int{0})
 	key.Tip = nil
-	return []Series{key, {Name: "cells", Mark: Images, Ink: true, Images: []image.Image{img},
+	return []Series{key, {Name: "cells", Mark: Images, Ink: true, when: s.when, Images: []image.Image{img},
 		X: []float64{left - x}, X2: []float64{right - x + wide}, Y: []float64{low - y}, Y2: []float64{top - y + high}}}
 }
 

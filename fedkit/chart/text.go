@@ -15,7 +15,7 @@ func (s *sheet) text() string {
 	for _, p := range s.panels {
 		var parts []string
 		for _, t := range p.series {
-			if n := len(t.X) - 1; t.Mark == Line && !t.Thin && p.X.Names == nil && p.Y.Names == nil {
+			if n := len(t.X) - 1; t.Mark == Line && !t.Thin && s.start(t.when) && p.X.Names == nil && p.Y.Names == nil {
 				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s at %s %s",
 					t.Name, p.y.value(t.Y[n]), p.X.Title, p.x.value(t.X[n]))))
 			}

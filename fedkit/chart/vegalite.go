@@ -31,6 +31,10 @@ func (s *sheet) vegaLite() map[string]any {
 	s.separate(spec)
 	spec["$schema"], spec["config"] = vegaLiteSchema, config()
 	s.fit(spec)
+	if own := s.params(); own != nil {
+		sizes, _ := spec["params"].([]any)
+		spec["params"] = append(own, sizes...)
+	}
 	return spec
 }
 
@@ -75,12 +79,22 @@ func (s *sheet) view(i int) object {
 	if p.ends != nil {
 		layers = append(layers, s.endNames(p))
 	}
+	if p.brush && s.zoomed {
+		layers = append(layers, p.brushLayer())
+	}
+	if p.x.zoom {
+		clip(layers)
+	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	s.separate(view)
 	if p.Title != "" || p.Note != "" {
-		title := object{"text": p.heading(p.Title, titleSize), "subtitle": p.heading(p.Note, small)}
+		heading, added := p.heading, strings.TrimPrefix(p.Note, p.base)
 		if len(s.panels) == 1 && p.Width < roomy {
-			title = object{"text": p.alone(p.Title, titleSize), "subtitle": p.alone(p.Note, small)}
+			heading = p.alone
+		}
+		title := object{
+			"text":     s.headings(p, p.Title, heading, titleSize, func(h head) string { return h.title }),
+			"subtitle": s.headings(p, p.Note, heading, small, func(h head) string { return strings.TrimPrefix(h.note+added, "; ") }),
 		}
 		if p.noted { // as many lines, which are not seen and not wide, keep titles in line
 			title["subtitle"], title["subtitleColor"] = stubs(title["subtitle"]), "transparent"
@@ -111,7 +125,8 @@ func (p *panel) rules() (layers []any) {
 
 // alike reports whether two series go into one layer.
 func (s *series) alike(t series) bool {
-	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && s.bar == t.bar && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil)
+	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && s.bar == t.bar && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil) &&
+		slices.EqualFunc(s.when, t.when, func(a, b option) bool { return a.pick == b.pick })
 }
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
@@ -126,6 +141,12 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 	}
 	rows, columns := rows(all)
 	steps := []any{object{"flatten": columns}}
+	if len(first.when) > 0 {
+		for i := range all {
+			s.keys(all[i].when, rows[i].(object))
+		}
+		steps = append([]any{object{"filter": s.test(first.when, true)}}, steps...)
+	}
 	layer := object{"data": object{"values": rows}, "encoding": encoding}
 	if slices.Contains(columns, "x2") {
 		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
@@ -144,6 +165,9 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 			params = []any{param}
 		}
 		opacity = func(picked float64) object { return unlessOthers(pick, picked) }
+	}
+	if id, is := s.clicks(p, &all[0]); is {
+		params = append(params, object{"name": id, "select": object{"type": "point", "fields": []any{"t"}}})
 	}
 	side := dotSide
 	if first.Thin { // the pointer finds the means
@@ -201,10 +225,19 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 
 // texts is the layer of what is written in cells, in letters that shrink if the panel gets too narrow for them; nil if there is nothing.
 // Cells whose color another name has too have a mark.
-func (s *sheet) texts(p *panel) []any {
+func (s *sheet) texts(p *panel) (layers []any) {
+	for i, t := range p.series { // those with the same options are one layer
+		if alike := func(u series) bool { return slices.Equal(t.when, u.when) }; slices.IndexFunc(p.series, alike) == i {
+			layers = append(layers, s.textsOf(p, slices.DeleteFunc(slices.Clone(p.series), func(u series) bool { return !alike(u) }))...)
+		}
+	}
+	return layers
+}
+
+func (s *sheet) textsOf(p *panel, all []series) []any {
 	var x, y, words, tips, colors []any
 	mark := object{"type": "text", "color": expr("datum.c"), "fontSize": expr("min(11, 18 * shrink)")}
-	for _, t := range p.series {
+	for _, t := range all {
 		if st := s.style[t.Name]; t.Mark == Cells && t.Text == nil && st != nil && st.again > 0 {
 			t.Text = slices.Repeat(again[st.again%2:][:1], len(t.X))
 		}
@@ -220,9 +253,13 @@ func (s *sheet) texts(p *panel) []any {
 	if words == nil {
 		return nil
 	}
+	steps := []any{object{"flatten": []any{"x", "y", "l", "t", "c"}}}
+	if when := all[0].when; len(when) > 0 {
+		steps = append([]any{object{"filter": s.test(when, false)}}, steps...)
+	}
 	return []any{object{
 		"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips, "c": colors}}},
-		"transform": []any{object{"flatten": []any{"x", "y", "l", "t", "c"}}},
+		"transform": steps,
 		"mark":      mark,
 		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": nominal("l"),
 			"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
@@ -324,6 +361,9 @@ func (s *scale) channel(field string) object {
 	} else { // the labels themselves; datum.index runs from 0 at the first tick to 1 at the last
 		axis["labelExpr"] = fmt.Sprintf("%s[round(datum.index * %d)]", expression(each(s.ticks, s.label)), len(s.ticks)-1)
 	}
+	if s.zoom {
+		s.follow(axis)
+	}
 	if s.Names != nil {
 		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, nameStep
 		if s.turn > 0 {
@@ -344,6 +384,9 @@ func (s *scale) channel(field string) object {
 		axis["titleOpacity"] = expr("%d %% columns == 0 ? 1 : 0", s.beside)
 	}
 	to := object{"domain": []any{s.lo, s.hi}} // which Vega-Lite then leaves as it is
+	if s.zoom {
+		to["domain"] = []any{expr("zoom.x ? zoom.x[0] : %g", s.lo), expr("zoom.x ? zoom.x[1] : %g", s.hi)}
+	}
 	if s.Log {
 		to["type"] = "log"
 	}

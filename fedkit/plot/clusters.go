@@ -32,7 +32,10 @@ const maxColumns = 8
 // rounds are; the note says so.
 //
 // Errors: a nil history, one without an assignment, a number of true groups that is not that of its clients.
-func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
+func Clusters(h *fedkit.History, truth ...int) *chart.Figure { return clusterMap(h, true, truth) }
+
+// clusterMap is Clusters, with a column for equal rounds if it may fold them, else with an axis of rounds, and clients that have names.
+func clusterMap(h *fedkit.History, mayFold bool, truth []int) *chart.Figure {
 	return chart.Make("plot: clusters", func(f *chart.Figure) error {
 		rounds, err := assigned(h)
 		if err != nil {
@@ -49,6 +52,9 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 			most = maxNamed
 		}
 		folded, begin := fold(rounds)
+		if !mayFold {
+			folded, begin = nil, nil
+		}
 		if folded != nil {
 			rounds, all = folded, len(folded)
 		}
@@ -60,7 +66,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		f.Name, f.Title, f.Point, f.Legend = "clusters", "Cluster of each client: "+h.Name, "client", true
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
 		f.Width, f.Height = 560, min(640, max(200, 14*len(shown)))
-		if len(truth) > 0 || folded != nil {
+		if len(truth) > 0 || folded != nil || !mayFold {
 			f.Y.Names = each(shown, strconv.Itoa)
 		}
 		f.Series = clusterSeries(spans, f.Y.Names, begin)

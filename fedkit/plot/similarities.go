@@ -41,24 +41,60 @@ func Similarities(p *cluster.Points, labels []int, truth ...int) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		shown := chart.Thin(order, maxRows)
-		f.Name, f.Title, f.Point, f.Legend = "similarities", "Cosine of each two clients", "clients", true
-		s, values := cells(cos, shown)
-		s.Of, s.Values, s.Covers = "cosine", values, []float64{least(values), 1}
-		f.Series = []chart.Series{s}
-		nameAxes(f, shown, labels)
-		drawBorders(f, shown, labels)
-		if len(truth) > 0 {
-			drawStrip(f, shown, truth)
-			note(f, "strip: true group")
-		}
-		side := max(2, 420/len(shown)) // whole pixels, so that no seams show
-		f.Width, f.Height = side*len(f.X.Names), side*len(shown)
-		if len(shown) < len(order) {
-			note(f, "%d of %d clients", len(shown), len(order))
-		}
+		drawSimilarities(f, cos, order, labels, truth)
 		return nil
 	})
+}
+
+// SimilaritiesOver returns Similarities of several rounds, in rising order, with a slider from one to the next; Show draws it. The last
+// round is seen first, and gives clients their order in all of them, and the names of the clusters between the lines.
+//
+// Errors: those of Similarities, rounds that do not rise, numbers of points that differ.
+func SimilaritiesOver(moments []Moment, truth ...int) *chart.Figure {
+	return chart.Make("plot: similarities over rounds", func(f *chart.Figure) error {
+		labels, at, err := follow(moments, truth)
+		if err != nil {
+			return err
+		}
+		var order []int
+		row, last := make(chart.Row, len(moments)), labels[len(labels)-1]
+		for i, m := range slices.Backward(moments) {
+			cos, err := cosines(m.Points)
+			if err != nil {
+				return fmt.Errorf("round %d: %w", m.Round, err)
+			}
+			if order == nil {
+				if order, err = alikeOrder(cos, last); err != nil {
+					return err
+				}
+			}
+			row[i] = new(chart.Figure)
+			drawSimilarities(row[i], cos, order, last, truth)
+			row[i].Title = fmt.Sprintf("Cosine of each two clients, round %d", m.Round)
+		}
+		*f = *row.Slider("round", at...)
+		return nil
+	})
+}
+
+// drawSimilarities draws them with the clients in this order.
+func drawSimilarities(f *chart.Figure, cos *mat.SymDense, order, labels, truth []int) {
+	shown := chart.Thin(order, maxRows)
+	f.Name, f.Title, f.Point, f.Legend = "similarities", "Cosine of each two clients", "clients", true
+	s, values := cells(cos, shown)
+	s.Of, s.Values, s.Covers = "cosine", values, []float64{least(values), 1}
+	f.Series = []chart.Series{s}
+	nameAxes(f, shown, labels)
+	drawBorders(f, shown, labels)
+	if len(truth) > 0 {
+		drawStrip(f, shown, truth)
+		note(f, "strip: true group")
+	}
+	side := max(2, 420/len(shown)) // whole pixels, so that no seams show
+	f.Width, f.Height = side*len(f.X.Names), side*len(shown)
+	if len(shown) < len(order) {
+		note(f, "%d of %d clients", len(shown), len(order))
+	}
 }
 
 // cosines returns the cosines of all pairs of points.

@@ -15,7 +15,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// All are the studies, by the names of their notebooks.
+// All are the studies, by the names of their notebooks. First are the parts that complete a table or five seeds soonest.
 var All = []study.Named{
 	{Name: "03_server_optimizers", Plan: ServerOptimizers},
 	{Name: "05_client_drift", Plan: ClientDrift},
@@ -23,9 +23,9 @@ var All = []study.Named{
 	{Name: "08_fedprism", Plan: FedPRISM},
 	{Name: "09_fedclust", Plan: FedClust},
 	{Name: "10_adaptive_clustering", Plan: AdaptiveClustering},
-	{Name: "11_ifca", Plan: IFCA},
-	{Name: "12_fedcluster", Plan: FedCluster},
-	{Name: "13_fedsc", Plan: FedSC},
+	{Name: "11_ifca", Plan: IFCA, First: []string{"m = 4800"}},
+	{Name: "12_fedcluster", Plan: FedCluster, First: []string{"MNIST"}},
+	{Name: "13_fedsc", Plan: FedSC, First: []string{"clusters", "clients"}},
 	{Name: "14_fedac", Plan: FedAC},
 	{Name: "15_which_clustering", Plan: WhichClustering},
 	{Name: "15_cfla", Plan: CFLA},
@@ -35,7 +35,7 @@ var All = []study.Named{
 	{Name: "20_compare_all", Plan: CompareAll},
 	{Name: "20_tuning", Plan: Tuning},
 	{Name: "22_models", Plan: Models},
-	{Name: "22_speed", Plan: Speed},
+	{Name: "22_speed", Plan: Speed, First: []string{"mnist-logistic", "cifar-10"}},
 	{Name: "23_text", Plan: Text},
 }
 

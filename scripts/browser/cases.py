@@ -1,17 +1,21 @@
 """What a reader does, and what must be seen then. A case returns what it has to say; Failed is raised if it does not hold."""
 
 import contextlib
+import json
 import os
 import re
 import signal
 import time
+from pathlib import Path
 
+import nbformat
 import psutil
 
 from .chromium import Error, Failed, click, until
 from .lab import DRAW_S
 from .mistakes import EXPLORE, FED, FIRST, HEAD, MISTAKES, training
 
+CHART = Path(__file__).resolve().parents[2] / "fedkit" / "chart"
 ENDLESS = 100_000  # rounds
 
 
@@ -300,6 +304,47 @@ def explore(at):
     return f"twenty rounds and a figure {', '.join(f'{t:.2f}' for t in took)} s after a click, ended after {ended:.2f} s"
 
 
+def pick(at):
+    """Figures of a saved notebook that no kernel has drawn: a slider is moved, a menu opened, a brush drawn, a client clicked."""
+    path = at.notebooks / "pick.ipynb"
+    nb = nbformat.read(path, 4)
+    for name in "menu", "brush":
+        spec = json.loads((CHART / "testdata" / f"pick-{name}.json").read_text())
+        cell = nbformat.v4.new_code_cell(name, execution_count=1)
+        cell.outputs = [nbformat.v4.new_output("display_data", {"application/vnd.vegalite.v5+json": spec, "text/plain": name},
+                        metadata={"application/vnd.vegalite.v5+json": {"embed_options": {"defaultStyle": (CHART / "embed.css").read_text()}}})]
+        nb.cells.append(cell)
+    nbformat.write(nb, path)
+    n = at.open("pick.ipynb")
+    n.figures()
+    svg, look = "[...document.querySelectorAll('.jp-OutputArea svg.marks')]", lambda: at.page.evaluate("fedkit.titles()")
+    where = lambda marks, i=0: at.page.evaluate(f"(() => {{ const r = document.querySelectorAll('.jp-OutputArea {marks}')[{i}].getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }})()")
+    need("after 20" in look(), look())
+    x, y, w, h = where("input[type=range]")
+    at.page.mouse.click(x + w / 2, y + h / 2)
+    until(5, "the figure after round 10", lambda: "after 10" in look(), 0.05)
+    at.page.evaluate("(e => { e.value = \"Fed's\"; e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')) })(document.querySelector('.jp-OutputArea .vega-bind select')); true")
+    until(5, "the other method", lambda: "after 10, again" in look(), 0.05)
+    for theme in "Dark", "Light":
+        at.theme(theme)
+        dim = at.page.evaluate("fedkit.dim('.jp-OutputArea .vega-bind label, .jp-OutputArea .vega-bind select', 'color')")
+        need(not dim, f"{theme}: hard to read: {dim}")
+        at.photograph(f"pick-{theme}")
+    ticks = lambda: at.page.evaluate(f"{svg}[1].textContent")
+    x, y, w, h = where("svg.marks:has(g.mark-line) path.background", 1)
+    before = ticks()
+    at.page.mouse.move(x + 0.3 * w, y + h / 2)
+    at.page.mouse.down()
+    at.page.mouse.move(x + 0.5 * w, y + h / 2, steps=4)
+    at.page.mouse.up()
+    said = until(5, "the map of rounds 4 to 6", lambda: ticks() != before and ticks(), 0.05)
+    at.photograph("pick-brushed")
+    x, y, w, h = where("svg.marks:has(g.mark-line) g.mark-rect path", 0)
+    at.page.mouse.click(x + w / 2, y + h / 2)
+    until(5, "the clicked client", lambda: "client 0" in ticks(), 0.05)
+    return said
+
+
 def reload(at):
     """A page closed in mid-run: another notebook shows the progress, the stop button works, and the same cell goes on from there."""
     at.open("reload_more.ipynb").run(HEAD)
@@ -379,4 +424,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, opened, last, legend, touch, help, mistakes, stop, live, explore, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, opened, last, legend, touch, help, mistakes, stop, live, explore, pick, reload, death, two, figures)}

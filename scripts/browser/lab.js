@@ -59,14 +59,14 @@ globalThis.fedkit ??= {
     })
   },
   // Texts of figures whose contrast to the page is less than 3, but what is hidden: a note that stands over another figure of the row.
-  dim() {
+  dim(texts = '.jp-OutputArea svg.marks text', paint = 'fill') {
     const light = c => { const [r, g, b] = c.match(/[\d.]+/g).slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b }
     const page = light(getComputedStyle(this.panel.content.node).backgroundColor)
     const found = []
-    for (const t of document.querySelectorAll('.jp-OutputArea svg.marks text')) {
-      const own = light(getComputedStyle(t).fill)
+    for (const t of document.querySelectorAll(texts)) {
+      const own = light(getComputedStyle(t)[paint])
       const contrast = (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05)
-      if (t.textContent.trim() && getComputedStyle(t).fill !== 'rgba(0, 0, 0, 0)' && contrast < 3) found.push(`${t.textContent}: ${contrast.toFixed(1)}`)
+      if (t.textContent.trim() && getComputedStyle(t)[paint] !== 'rgba(0, 0, 0, 0)' && contrast < 3) found.push(`${t.textContent}: ${contrast.toFixed(1)}`)
     }
     return found
   },

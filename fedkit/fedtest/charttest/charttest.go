@@ -57,8 +57,12 @@ func Spec(t *testing.T, c Chart) {
 		switch v := v.(type) {
 		case map[string]any:
 			if steps, ok := v["transform"].([]any); ok && v["data"] != nil {
+				flat, _ := steps[0].(map[string]any)["flatten"].([]any)
+				if flat == nil { // after the filter of a pick
+					flat = steps[1].(map[string]any)["flatten"].([]any)
+				}
 				for _, row := range v["data"].(map[string]any)["values"].([]any) {
-					columns(t, path, row.(map[string]any), steps[0].(map[string]any)["flatten"].([]any))
+					columns(t, path, row.(map[string]any), flat)
 				}
 			}
 		case float64:
