@@ -160,12 +160,14 @@ func (r Row) merge(by, name string, options []option) *Figure {
 	})
 }
 
-// like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing.
+// like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing. In a row, one figure
+// may have the title and the names for all.
 func (a Axis) like(b Axis) string {
+	names := len(a.Names) == len(b.Names) && strings.Join(a.Names, "") == "" || slices.Equal(a.Names, b.Names)
 	switch {
-	case a.Title != b.Title:
+	case a.Title != b.Title && a.Title != "":
 		return fmt.Sprintf("%q is not %q", a.Title, b.Title)
-	case a.Log != b.Log || a.Percent != b.Percent || a.Whole != b.Whole || !slices.Equal(a.Names, b.Names):
+	case a.Log != b.Log || a.Percent != b.Percent || a.Whole != b.Whole || !names:
 		return fmt.Sprintf("%q has other names or another scale", a.Title)
 	}
 	return ""
@@ -202,7 +204,7 @@ func (s *sheet) collect() error {
 	}
 	if first := s.panels[0]; first.brush {
 		for _, p := range s.panels[1:] {
-			if p.X.like(first.X) == "" && p.X.Names == nil {
+			if p.X.like(first.X) == "" && p.X.Title != "" && p.X.Names == nil {
 				p.x.zoom, s.zoomed = true, true
 			}
 		}
