@@ -122,7 +122,9 @@ func (r Row) merge(by, name string, options []option) *Figure {
 		merged.picks = []choice{{name, by, options}}
 		merged.heads = nil
 		var layers [][]Series
-		kind := func(s Series) string { return fmt.Sprint(s.Mark, s.Thin, s.Ink, s.Opacity, s.Tip == nil, s.Values == nil) } // in one layer
+		kind := func(s Series) string {
+			return fmt.Sprint(s.Mark, s.Thin, s.Ink, s.Opacity, s.Tip == nil, s.Values == nil)
+		} // in one layer
 		for i, f := range r {
 			if f.err != nil {
 				return f.err
