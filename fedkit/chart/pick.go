@@ -315,8 +315,8 @@ func (s *sheet) keys(when []option, row object) {
 
 // headings writes what stands over a panel: words as heading does, those of each head in turn if they differ.
 func (s *sheet) headings(p *panel, own string, heading func(string, float64) any, size float64, of func(head) string) any {
-	differ := slices.ContainsFunc(p.heads, func(h head) bool { return of(h) != own })
-	if !differ {
+	same := slices.DeleteFunc(slices.Clone(p.heads), func(h head) bool { return of(h) != own })
+	if len(same) == 0 || len(same) == len(p.heads) { // it was set for all, or they agree
 		return heading(own, size)
 	}
 	says := "''"

@@ -63,6 +63,15 @@ func TestPicksInWords(t *testing.T) {
 	expect.That(t, got == " against : FedAvg 0.2 at  2\nmethod: A, B", "%q", got)
 }
 
+// A title that is set afterwards stands over all options.
+func TestTitleOfPicks(t *testing.T) {
+	f := Row{dotsAt("5 %", 1, 2), dotsAt("b", 1, 2)}.Menu("method")
+	e, each := f.VegaLite()["title"].(object)["text"].(object)
+	expect.That(t, each && e["expr"] == "chosen0 == '5 %' ? '5\u00a0%' : chosen0 == 'b' ? 'b' : ''", "%v", e)
+	got := f.Titled("Both move").VegaLite()["title"].(object)["text"]
+	expect.That(t, got == "Both move", "%v", got)
+}
+
 // Without curves, it is what is written in the figure, how far values go, or how much there is of what.
 func TestGist(t *testing.T) {
 	cells := Series{Name: "a", Of: "loss", Mark: Cells, Values: []float64{0.5, -2}}
