@@ -90,38 +90,39 @@ func (r Row) Brush() Row {
 }
 
 // merge returns one figure of all, each with an option of the pick.
-func (r Row) merge(kind, name string, options []option) *Figure {
-	return Make("chart: "+kind, func(merged *Figure) error {
+func (r Row) merge(by, name string, options []option) *Figure {
+	return Make("chart: "+by, func(merged *Figure) error {
 		switch {
 		case len(r) == 0 || slices.Contains(r, nil):
 			return errors.New("no figure given, or a nil one")
 		case name == "":
-			return fault.Invalid("name", `""`, "what stands beside the "+kind)
+			return fault.Invalid("name", `""`, "what stands beside the "+by)
 		case len(options) != len(r):
 			return fmt.Errorf("%d options for %d figures: must be as many", len(options), len(r))
 		}
 		for i, o := range options {
 			switch {
-			case kind == "slider" && o.to <= o.from:
+			case by == "slider" && o.to <= o.from:
 				return fault.Invalid(fmt.Sprintf("from[%d]", i+1), o.to, fmt.Sprintf("> %d, the one before it", o.from))
-			case kind == "menu" && o.key == "":
+			case by == "menu" && o.key == "":
 				return fault.Invalid(fmt.Sprintf("options[%d]", i), `""`, "a name")
-			case kind != "slider" && slices.ContainsFunc(options[:i], func(p option) bool { return p.key == o.key }):
+			case by != "slider" && slices.ContainsFunc(options[:i], func(p option) bool { return p.key == o.key }):
 				return fault.Invalid(fmt.Sprintf("option %d", i), strconv.Quote(o.key), "not that of another figure")
 			}
 			options[i].pick = name
 		}
 		first := 0
-		if kind == "slider" {
+		if by == "slider" {
 			first = len(r) - 1
 		}
 		*merged = *r[first]
 		if len(r) == 1 {
 			return merged.err
 		}
-		merged.picks = []choice{{name, kind, options}}
+		merged.picks = []choice{{name, by, options}}
 		merged.heads = nil
 		var layers [][]Series
+		kind := func(s Series) string { return fmt.Sprint(s.Mark, s.Thin, s.Ink, s.Opacity, s.Tip == nil, s.Values == nil) } // in one layer
 		for i, f := range r {
 			if f.err != nil {
 				return f.err
@@ -136,7 +137,7 @@ func (r Row) merge(kind, name string, options []option) *Figure {
 			for _, s := range f.Series { // as few layers as one figure has
 				s.when = append(slices.Clone(s.when), options[i])
 				next := at
-				for next < len(layers) && !s.goesWith(layers[next][0]) {
+				for next < len(layers) && kind(layers[next][0]) != kind(s) {
 					next++
 				}
 				if next == len(layers) {
@@ -157,12 +158,6 @@ func (r Row) merge(kind, name string, options []option) *Figure {
 		merged.Series = slices.Concat(layers...)
 		return nil
 	})
-}
-
-// goesWith reports whether two series of figures that become one are drawn in one layer.
-func (s *Series) goesWith(t Series) bool {
-	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && s.Ink == t.Ink && (s.Tip == nil) == (t.Tip == nil) &&
-		(s.Values == nil) == (t.Values == nil) && (s.Text == nil) == (t.Text == nil)
 }
 
 // like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing.
@@ -340,7 +335,7 @@ func (s *scale) follow(axis object) {
 		axis["labelExpr"] = fmt.Sprintf("zoom.x ? datum.label : %s", labels)
 	}
 	if s.Whole {
-		axis["tickMinStep"] = 1.0
+		axis["values"] = expr("zoom.x ? sequence(ceil(zoom.x[0]), zoom.x[1] + 0.01, max(1, ceil(span(zoom.x) / 6))) : %s", numerals(s.ticks))
 	}
 }
 
