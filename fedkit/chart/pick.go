@@ -122,7 +122,9 @@ func (r Row) merge(by, name string, options []option) *Figure {
 		merged.picks = []choice{{name, by, options}}
 		merged.heads = nil
 		var layers [][]Series
-		kind := func(s Series) string { return fmt.Sprint(s.Mark, s.Thin, s.Ink, s.Opacity, s.Tip == nil, s.Values == nil) } // in one layer
+		kind := func(s Series) string {
+			return fmt.Sprint(s.Mark, s.Thin, s.Ink, s.Opacity, s.Tip == nil, s.Values == nil)
+		} // in one layer
 		for i, f := range r {
 			if f.err != nil {
 				return f.err
@@ -160,12 +162,14 @@ func (r Row) merge(by, name string, options []option) *Figure {
 	})
 }
 
-// like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing.
+// like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing. In a row, one figure
+// may have the title and the names for all.
 func (a Axis) like(b Axis) string {
+	names := len(a.Names) == len(b.Names) && strings.Join(a.Names, "") == "" || slices.Equal(a.Names, b.Names)
 	switch {
-	case a.Title != b.Title:
+	case a.Title != b.Title && a.Title != "":
 		return fmt.Sprintf("%q is not %q", a.Title, b.Title)
-	case a.Log != b.Log || a.Percent != b.Percent || a.Whole != b.Whole || !slices.Equal(a.Names, b.Names):
+	case a.Log != b.Log || a.Percent != b.Percent || a.Whole != b.Whole || !names:
 		return fmt.Sprintf("%q has other names or another scale", a.Title)
 	}
 	return ""
@@ -202,7 +206,7 @@ func (s *sheet) collect() error {
 	}
 	if first := s.panels[0]; first.brush {
 		for _, p := range s.panels[1:] {
-			if p.X.like(first.X) == "" && p.X.Names == nil {
+			if p.X.like(first.X) == "" && p.X.Title != "" && p.X.Names == nil {
 				p.x.zoom, s.zoomed = true, true
 			}
 		}
@@ -311,8 +315,8 @@ func (s *sheet) keys(when []option, row object) {
 
 // headings writes what stands over a panel: words as heading does, those of each head in turn if they differ.
 func (s *sheet) headings(p *panel, own string, heading func(string, float64) any, size float64, of func(head) string) any {
-	differ := slices.ContainsFunc(p.heads, func(h head) bool { return of(h) != own })
-	if !differ {
+	same := slices.DeleteFunc(slices.Clone(p.heads), func(h head) bool { return of(h) != own })
+	if len(same) == 0 || len(same) == len(p.heads) { // it was set for all, or they agree
 		return heading(own, size)
 	}
 	says := "''"

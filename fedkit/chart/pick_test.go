@@ -63,6 +63,41 @@ func TestPicksInWords(t *testing.T) {
 	expect.That(t, got == " against : FedAvg 0.2 at  2\nmethod: A, B", "%q", got)
 }
 
+// A title that is set afterwards stands over all options.
+func TestTitleOfPicks(t *testing.T) {
+	f := Row{dotsAt("5 %", 1, 2), dotsAt("b", 1, 2)}.Menu("method")
+	e, each := f.VegaLite()["title"].(object)["text"].(object)
+	expect.That(t, each && e["expr"] == "chosen0 == '5 %' ? '5\u00a0%' : chosen0 == 'b' ? 'b' : ''", "%v", e)
+	got := f.Titled("Both move").VegaLite()["title"].(object)["text"]
+	expect.That(t, got == "Both move", "%v", got)
+}
+
+// Without curves, it is what is written in the figure, how far values go, or how much there is of what.
+func TestGist(t *testing.T) {
+	cells := Series{Name: "a", Of: "loss", Mark: Cells, Values: []float64{0.5, -2}}
+	cells.Cell(0, 1, 0, 1)
+	cells.Cell(1, 2, 0, 1)
+	written := cells
+	written.Values, written.Text = nil, []string{"one", "two\nlines"}
+	odd := dotsAt("", 1, 2)
+	odd.Series[0].Values, odd.Series[0].Tip = []float64{1}, nil
+	for want, f := range map[string]*Figure{
+		"loss from −2 to 0.5": {Series: []Series{cells}},
+		"one; two lines":      {Series: []Series{written}},
+		"clients (2)":         odd,
+		"seen by all":         {Alt: "seen by all", Series: []Series{cells}},
+	} {
+		s, err := Row{f}.prepare()
+		expect.OK(t, err)
+		got := s.text()
+		expect.That(t, strings.HasSuffix(got, ": "+want), "%q, want … %q", got, want)
+	}
+	s, err := Row{figures()["histogram"]}.prepare()
+	expect.OK(t, err)
+	got := s.text()
+	expect.That(t, got == "Who gains: FedRep 4 from −5.0 % to 30.0 %, median 11.0 %; Local 3 from 0.0 % to 30.0 %, median 20.0 %", "%q", got)
+}
+
 // A figure alone has nothing to choose from; figures whose picks have one name follow one input.
 func TestPicksOfOneName(t *testing.T) {
 	one := Row{dotsAt("a", 1, 2)}.Slider("round", 3)

@@ -50,7 +50,7 @@ func (s *sheet) gist(p *panel) (parts []string) {
 		case !s.start(t.when) || t.Thin:
 		case t.Text != nil && !telling:
 			parts = append(parts, each(t.Text, func(words string) string { return strings.ReplaceAll(words, "\n", " ") })...)
-		case t.Text == nil && t.Values != nil:
+		case t.Text == nil && t.bar != nil && len(t.Values) > 0:
 			lo, hi := &scale{Axis: t.bar.Axis}, slices.Max(t.Values)
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s from %s to %s", t.Of, lo.value(slices.Min(t.Values)), lo.value(hi))))
 		case telling && (t.Mark == Dots || t.Mark == Cells):

@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
 )
@@ -52,6 +53,21 @@ func TestRounds(t *testing.T) {
 	expect.That(t, err == nil && len(b) < 60_000, "%d bytes for 100 clients, %v", len(b), err)
 	alone := Rounds(h, nil)
 	expect.That(t, alone.Err() == nil && len(alone) == 2 && slices.Equal(alone[1].Y.Names, []string{"0", "1", "2", "3", "4", "5"}), "%v", alone.Err())
+}
+
+// Methods take turns in figures that are rows otherwise.
+func TestMenus(t *testing.T) {
+	a, b, fed := synthetic("IFCA", 1, 8, 4, 6, 0.9), synthetic("FedSC", 2, 8, 4, 6, 0.8), federation(6, 4, 2, 0.5)
+	maps := chart.Row{Rounds(a, fed)[1], Rounds(b, fed)[1]}.Menu("method", "IFCA", "FedSC")
+	for _, r := range []chart.Row{
+		chart.Row{Accuracy(a, b), maps, ClientLabels(fed)}.Brush(),
+		{Dots(compare.Accuracy, "", panels(3)...).Menu("world")},
+		{Facets(Accuracy, panels(3)...).Menu("world")},
+		{chart.Row{Clusters(a), Clusters(b)}.Menu("method")},
+		{chart.Row{Samples(tiny(), 4), Samples(tiny(), 4)}.Slider("round", 1, 9)},
+	} {
+		charttest.Spec(t, r)
+	}
 }
 
 func TestTouchRefusals(t *testing.T) {
