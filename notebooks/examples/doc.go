@@ -11,6 +11,8 @@
 //	FedFomo   losses on validation rows, by which each client chooses
 //	APFL      two models per client, trained jointly in a custom model: Twin
 //	Coins     a model that starts otherwise
+//	Prepared  data that are changed before they are dealt
+//	InTurn    clients that train one model, one after another
 //	LoRA      a custom model: a frozen one, and matrices of low rank that are trained in its place
 //	FFALoRA   the same with parts frozen
 //	FlexLoRA  models that the server takes apart, in float64

@@ -272,6 +272,15 @@ func ExampleLoRA() {
 	// 3232 bytes of 19240 travel
 }
 
+// Clients of the same rows: one model that all train in turn has learned more during the first round than a model of each.
+func ExampleInTurn() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Same{Clients: 8}, model.MLP(16)))
+	each := after(1, fed, &examples.InTurn{P: []int{7}, Local: short})
+	one := after(1, fed, &examples.InTurn{P: []int{7}, Chain: true, Local: short})
+	fmt.Println("half the loss:", one.Last().Notes["loss"] < each.Last().Notes["loss"]/2)
+	// Output: half the loss: true
+}
+
 // The server makes a model for each client, for FedAvg's bytes.
 func ExamplePFedHN() {
 	h := after(40, digits(), &examples.PFedHN{Fraction: 0.5, Local: short})

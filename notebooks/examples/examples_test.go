@@ -181,6 +181,56 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
+// Without its forms InTurn is AdaptiveClustering as published. With full batches, clients of the same rows that train one model in turn are
+// one client that takes as many steps; and one client is chosen at once and in turn.
+func TestInTurn(t *testing.T) {
+	same := func(clients int) *fedkit.Federation {
+		return must.M1(fedkit.New(datasets.Digits(), partition.Same{Clients: clients, Train: 30}, tiny))
+	}
+	four, l, full := same(4), fedkit.Local{Batch: 8, LR: 0.1}, fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.1}
+	for _, c := range []struct {
+		name string
+		fed  *fedkit.Federation
+		a, b fedkit.Strategy
+	}{
+		{"no form", four, &examples.InTurn{P: []int{3, 1}, Local: l},
+			&strategy.AdaptiveClustering{AsPublished: true, First: true, SAProb: fedkit.Zero, Threshold: fedkit.Zero, Local: l}},
+		{"at once, one chosen", four, &examples.InTurn{P: []int{1}, AtOnce: true, Local: l}, &examples.InTurn{P: []int{1}, Local: l}},
+		{"in turn, one client", same(1), &examples.InTurn{P: []int{1}, Chain: true, Local: l}, &examples.InTurn{P: []int{1}, Local: l}},
+	} {
+		a, b := run(t, c.fed, c.a, fedkit.Options{Rounds: 3}).Last(), run(t, c.fed, c.b, fedkit.Options{Rounds: 3}).Last()
+		sameScores(t, c.name, a, b)
+		expect.That(t, a.Notes["loss"] == b.Notes["loss"], "%s: loss %v, want %v", c.name, a.Notes["loss"], b.Notes["loss"])
+	}
+	long := full
+	long.Steps = 4
+	turns := run(t, four, &examples.InTurn{P: []int{1}, Chain: true, Local: full}, fedkit.Options{Rounds: 1}).Last().Notes["loss"]
+	steps := run(t, same(1), &strategy.FedAvg{Local: long}, fedkit.Options{Rounds: 1}).Last().Training().Loss
+	expect.That(t, math.Abs(float64(turns-steps)) < 1e-6, "four clients in turn have a loss of %v, four steps %v", turns, steps)
+	expect.Invalid(t, "P = [5]", "from 1 to the number of clients")(fedkit.Describe(four, &examples.InTurn{P: []int{5}}, fedkit.Options{Rounds: 1}))
+}
+
+// Prepared pixels have a mean of 0 and a standard deviation of 1, and the test rows follow the training rows.
+func TestPrepared(t *testing.T) {
+	plain := datasets.Digits()
+	var pixels []float64
+	for i := range plain.Train.Len() {
+		for _, x := range plain.Train.Row(i, nil) {
+			pixels = append(pixels, float64(x))
+		}
+	}
+	mean, sd := stat.PopMeanStdDev(pixels, nil)
+	d := must.M1(examples.Prepared{Of: "digits", Mean: mean, SD: sd, Joined: true}.Make())
+	for i, x := range d.Train.Row(5, nil) {
+		want := (float64(plain.Train.Row(5, nil)[i]) - mean) / sd
+		expect.That(t, math.Abs(float64(x)-want) < 1e-5, "pixel %d is %v, want %v", i, x, want)
+	}
+	n := plain.Train.Len()
+	expect.That(t, d.Train.Len() == n+d.Test.Len() && slices.Equal(d.Train.Row(n+7, nil), d.Test.Row(7, nil)) && d.Train.Labels[n+7] == d.Test.Labels[7],
+		"%d training rows, and number %d is not test row 7", d.Train.Len(), n+7)
+	expect.Invalid(t, "SD = -1")(examples.Prepared{Of: "digits", SD: -1}.Make())
+}
+
 // Models with running values are refused where new models are no averages of the clients'.
 func TestRunningValues(t *testing.T) {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 3}, model.BatchNormMLP(3)))

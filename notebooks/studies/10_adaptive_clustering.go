@@ -7,6 +7,7 @@ import (
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"fedkit.example/notebooks/examples"
 )
 
 // AdaptiveClustering has adaptive clustering at the size of the project's log, and the rule over its coin, threshold and pauses.
@@ -15,8 +16,9 @@ import (
 func AdaptiveClustering() study.Plan {
 	var plan list
 	local := fedkit.Local{Batch: 64, LR: 0.001, Optimizer: fedkit.Adam{}}
+	data := study.Data(mnist)
 	add := func(part string, rule partition.Rule, unseen study.HeldOut, rounds int, s named, seed uint64, labels ...any) {
-		world := study.World{Data: mnist, Partition: rule, Model: study.Of(model.UniformInit, study.Of(model.MLP, 128, 64)), HoldOut: unseen}
+		world := study.World{Data: data, Partition: rule, Model: study.Of(model.UniformInit, study.Of(model.MLP, 128, 64)), HoldOut: unseen}
 		options := fedkit.Options{Rounds: rounds, EvalEvery: 1, Keep: fedkit.Keep{Scores: fedkit.Never}}
 		plan.add(world, s, options, seed, append([]any{"part", part}, labels...)...)
 	}
@@ -51,6 +53,28 @@ func AdaptiveClustering() study.Plan {
 	add("why", logged, all, 9, named{"trained before", trained}, 23)
 	add("why", logged, all, 3, named{"seven passes", &strategy.AdaptiveClustering{AsPublished: true, First: true, Local: longer}}, 23)
 	add("why", partition.Same{Clients: 1}, all, 12, named{"one client", &strategy.FedAvg{Local: local}}, 23)
+
+	// Or the log comes from another form of the program: all clients train one model, one after another, which may be the global one;
+	// pixels have a mean of 0 and a standard deviation of 1; the test images are among the training images; the chosen models are added
+	// at once.
+	normalized, path := examples.Prepared{Of: mnist, Mean: 0.1307, SD: 0.3081}, []int{7, 5}
+	for _, form := range []struct {
+		data study.Data
+		named
+	}{
+		{mnist, named{"one model", &examples.InTurn{P: path, Chain: true, Local: local}}},
+		{mnist, named{"the global model", &examples.InTurn{P: path, Chain: true, Merge: true, Local: local}}},
+		{normalized, named{"normalized", published}},
+		{normalized, named{"one model, normalized", &examples.InTurn{P: path, Chain: true, Local: local}}},
+		{examples.Prepared{Of: mnist, Joined: true}, named{"test images too", published}},
+		{mnist, named{"added at once", &examples.InTurn{P: path, AtOnce: true, Local: local}}},
+	} {
+		data = form.data
+		for _, seed := range ten {
+			add("log, explanations", logged, all, 7, form.named, seed)
+		}
+	}
+	data = mnist
 
 	// The rule, with any toss of the coin: 500 images for all eight clients, fifteen epochs
 	for _, form := range []struct {
