@@ -14,6 +14,9 @@
 // figures fit the cell, and have the colors of the theme; it adds a PNG, which is shown where notebooks are only read. Outside a
 // notebook the same call writes an HTML file and says where; see Dir. Row.Save writes other files.
 //
+// What a reader picks is drawn without a kernel, by what is in the output: Row.Slider, Row.Menu and Row.Click make one figure of
+// several, and Row.Brush zooms the others of a row. The PNG shows what is seen before anything is picked.
+//
 // A chart that cannot be drawn carries the error. Show displays it in the chart's place or, outside a notebook, on standard error,
 // in a line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls Save, which returns them.
 package chart

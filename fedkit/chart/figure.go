@@ -7,6 +7,7 @@ type Figure struct {
 	Name  string // of the file, without ".html"; made from Title unless set
 	Title string // above the figure; default none
 	Note  string // small print under the title: how to read the figure
+	Alt   string // what it shows, for those who do not see it; default made from the series
 
 	X, Y    Axis      // the horizontal and the vertical one
 	Point   string    // what a point is, in its tooltip, beside Series.Tip: "client"

@@ -48,6 +48,9 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 		for g, s := range groups {
 			b := bars(newScale(f.X), bs, values[g], g, len(groups))
 			b.Name = s.Name
+			of, n, x := slices.Sorted(slices.Values(values[g])), len(values[g]), scale{Axis: f.X}
+			f.Alt = strings.TrimPrefix(fmt.Sprintf("%s; %s %d from %s to %s, median %s", f.Alt, s.Name, n, x.value(of[0]), x.value(of[n-1]),
+				x.value((of[(n-1)/2]+of[n/2])/2)), "; ")
 			f.Series = append(f.Series, b)
 		}
 		return nil

@@ -90,38 +90,41 @@ func (r Row) Brush() Row {
 }
 
 // merge returns one figure of all, each with an option of the pick.
-func (r Row) merge(kind, name string, options []option) *Figure {
-	return Make("chart: "+kind, func(merged *Figure) error {
+func (r Row) merge(by, name string, options []option) *Figure {
+	return Make("chart: "+by, func(merged *Figure) error {
 		switch {
 		case len(r) == 0 || slices.Contains(r, nil):
 			return errors.New("no figure given, or a nil one")
 		case name == "":
-			return fault.Invalid("name", `""`, "what stands beside the "+kind)
+			return fault.Invalid("name", `""`, "what stands beside the "+by)
 		case len(options) != len(r):
 			return fmt.Errorf("%d options for %d figures: must be as many", len(options), len(r))
 		}
 		for i, o := range options {
 			switch {
-			case kind == "slider" && o.to <= o.from:
+			case by == "slider" && o.to <= o.from:
 				return fault.Invalid(fmt.Sprintf("from[%d]", i+1), o.to, fmt.Sprintf("> %d, the one before it", o.from))
-			case kind == "menu" && o.key == "":
+			case by == "menu" && o.key == "":
 				return fault.Invalid(fmt.Sprintf("options[%d]", i), `""`, "a name")
-			case kind != "slider" && slices.ContainsFunc(options[:i], func(p option) bool { return p.key == o.key }):
+			case by != "slider" && slices.ContainsFunc(options[:i], func(p option) bool { return p.key == o.key }):
 				return fault.Invalid(fmt.Sprintf("option %d", i), strconv.Quote(o.key), "not that of another figure")
 			}
 			options[i].pick = name
 		}
 		first := 0
-		if kind == "slider" {
+		if by == "slider" {
 			first = len(r) - 1
 		}
 		*merged = *r[first]
 		if len(r) == 1 {
 			return merged.err
 		}
-		merged.picks = []choice{{name, kind, options}}
+		merged.picks = []choice{{name, by, options}}
 		merged.heads = nil
 		var layers [][]Series
+		kind := func(s Series) string {
+			return fmt.Sprint(s.Mark, s.Thin, s.Ink, s.Opacity, s.Tip == nil, s.Values == nil)
+		} // in one layer
 		for i, f := range r {
 			if f.err != nil {
 				return f.err
@@ -136,7 +139,7 @@ func (r Row) merge(kind, name string, options []option) *Figure {
 			for _, s := range f.Series { // as few layers as one figure has
 				s.when = append(slices.Clone(s.when), options[i])
 				next := at
-				for next < len(layers) && !s.goesWith(layers[next][0]) {
+				for next < len(layers) && kind(layers[next][0]) != kind(s) {
 					next++
 				}
 				if next == len(layers) {
@@ -159,18 +162,14 @@ func (r Row) merge(kind, name string, options []option) *Figure {
 	})
 }
 
-// goesWith reports whether two series of figures that become one are drawn in one layer.
-func (s *Series) goesWith(t Series) bool {
-	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && s.Ink == t.Ink && (s.Tip == nil) == (t.Tip == nil) &&
-		(s.Values == nil) == (t.Values == nil) && (s.Text == nil) == (t.Text == nil)
-}
-
-// like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing.
+// like says in what an axis differs from another one, so that figures of the two cannot be one; "" if in nothing. In a row, one figure
+// may have the title and the names for all.
 func (a Axis) like(b Axis) string {
+	names := len(a.Names) == len(b.Names) && strings.Join(a.Names, "") == "" || slices.Equal(a.Names, b.Names)
 	switch {
-	case a.Title != b.Title:
+	case a.Title != b.Title && a.Title != "":
 		return fmt.Sprintf("%q is not %q", a.Title, b.Title)
-	case a.Log != b.Log || a.Percent != b.Percent || a.Whole != b.Whole || !slices.Equal(a.Names, b.Names):
+	case a.Log != b.Log || a.Percent != b.Percent || a.Whole != b.Whole || !names:
 		return fmt.Sprintf("%q has other names or another scale", a.Title)
 	}
 	return ""
@@ -207,7 +206,7 @@ func (s *sheet) collect() error {
 	}
 	if first := s.panels[0]; first.brush {
 		for _, p := range s.panels[1:] {
-			if p.X.like(first.X) == "" && p.X.Names == nil {
+			if p.X.like(first.X) == "" && p.X.Title != "" && p.X.Names == nil {
 				p.x.zoom, s.zoomed = true, true
 			}
 		}
@@ -316,8 +315,8 @@ func (s *sheet) keys(when []option, row object) {
 
 // headings writes what stands over a panel: words as heading does, those of each head in turn if they differ.
 func (s *sheet) headings(p *panel, own string, heading func(string, float64) any, size float64, of func(head) string) any {
-	differ := slices.ContainsFunc(p.heads, func(h head) bool { return of(h) != own })
-	if !differ {
+	same := slices.DeleteFunc(slices.Clone(p.heads), func(h head) bool { return of(h) != own })
+	if len(same) == 0 || len(same) == len(p.heads) { // it was set for all, or they agree
 		return heading(own, size)
 	}
 	says := "''"
@@ -340,7 +339,7 @@ func (s *scale) follow(axis object) {
 		axis["labelExpr"] = fmt.Sprintf("zoom.x ? datum.label : %s", labels)
 	}
 	if s.Whole {
-		axis["tickMinStep"] = 1.0
+		axis["values"] = expr("zoom.x ? sequence(ceil(zoom.x[0]), zoom.x[1] + 0.01, max(1, ceil(span(zoom.x) / 6))) : %s", numerals(s.ticks))
 	}
 }
 

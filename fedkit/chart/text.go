@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/table"
@@ -20,12 +21,52 @@ func (s *sheet) text() string {
 					t.Name, p.y.value(t.Y[n]), p.X.Title, p.x.value(t.X[n]))))
 			}
 		}
+		if parts == nil {
+			parts = s.gist(p)
+		}
+		if p.Alt != "" {
+			parts = []string{p.Alt}
+		}
 		if len(parts) > 12 {
 			parts = append(parts[:12], "…")
 		}
 		lines = append(lines, strings.TrimSuffix(cmp.Or(p.Title, p.Y.Title+" against "+p.X.Title)+": "+strings.Join(parts, "; "), ": "))
 	}
+	for _, q := range s.picks {
+		if at := each(q.options, func(o option) string { return o.key }); q.kind == "menu" {
+			lines = append(lines, q.name+": "+strings.Join(at, ", "))
+		}
+	}
 	return strings.Join(lines, "\n")
+}
+
+// gist says what a panel without curves shows: what is written in it, how far values go, or how much there is of what.
+func (s *sheet) gist(p *panel) (parts []string) {
+	var names []string
+	count := map[string]int{}
+	for _, t := range p.series {
+		telling := slices.ContainsFunc(t.Tip, func(tip string) bool { return strings.Contains(tip, ": ") })
+		switch {
+		case !s.start(t.when) || t.Thin:
+		case t.Text != nil && !telling:
+			parts = append(parts, each(t.Text, func(words string) string { return strings.ReplaceAll(words, "\n", " ") })...)
+		case t.Text == nil && t.bar != nil && len(t.Values) > 0:
+			lo, hi := &scale{Axis: t.bar.Axis}, slices.Max(t.Values)
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s from %s to %s", t.Of, lo.value(slices.Min(t.Values)), lo.value(hi))))
+		case telling && (t.Mark == Dots || t.Mark == Cells):
+			parts = append(parts, t.Tip...)
+		case t.Ink || t.Mark != Dots:
+		case count[t.Name] == 0:
+			names = append(names, t.Name)
+			fallthrough
+		default:
+			count[t.Name] += len(t.X)
+		}
+	}
+	for _, name := range names {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s (%d)", name, count[name])))
+	}
+	return parts
 }
 
 // value writes a value of the axis.

@@ -93,8 +93,8 @@ func (s *sheet) view(i int) object {
 			heading = p.alone
 		}
 		title := object{
-			"text":     s.headings(p, p.Title, heading, titleSize, func(h head) string { return h.title }),
-			"subtitle": s.headings(p, p.Note, heading, small, func(h head) string { return strings.TrimPrefix(h.note+added, "; ") }),
+			"text":     s.headings(p, p.Title, heading, titleSize, func(h head) string { return table.NoBreak(h.title) }),
+			"subtitle": s.headings(p, p.Note, heading, small, func(h head) string { return strings.TrimPrefix(table.NoBreak(h.note)+added, "; ") }),
 		}
 		if p.noted { // as many lines, which are not seen and not wide, keep titles in line
 			title["subtitle"], title["subtitleColor"] = stubs(title["subtitle"]), "transparent"

@@ -51,6 +51,9 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
 		}
 		f.Y.Names = backward(each(pools, func(p *pool) string { return p.name }))
+		f.Alt = strings.Join(each(pools, func(p *pool) string {
+			return fmt.Sprintf("%s median %.3g of %s", p.name, p.quantile(0.5), plural(len(p.clients), "client"))
+		}), "; ")
 		return nil
 	})
 }
@@ -195,6 +198,7 @@ func Participants(h ...*fedkit.History) *chart.Figure {
 			f.Series = append(f.Series, s)
 		}
 		f.Y.Names = backward(each(gs, func(g *compare.Group) string { return g.Name }))
+		f.Alt = strings.Join(each(times, func(n []float64) string { return fmt.Sprintf("%.3g to %.3g rounds", slices.Min(n), slices.Max(n)) }), "; ")
 		return nil
 	})
 }

@@ -47,16 +47,17 @@ func clusterMap(h *fedkit.History, mayFold bool, truth []int) *chart.Figure {
 		}
 		renumber(rounds, truth)
 		shown := sorted(min(clients, maxClients), func(i int) int { return of(truth, i) })
-		all, most := len(rounds), maxStays
+		all, most := rounds, maxStays
 		if len(truth) > 0 {
 			most = maxNamed
 		}
+		drawn := len(rounds)
 		folded, begin := fold(rounds)
 		if !mayFold {
 			folded, begin = nil, nil
 		}
 		if folded != nil {
-			rounds, all = folded, len(folded)
+			rounds, drawn = folded, len(folded)
 		}
 		spans := stays(rounds, shown)
 		for len(spans) > most && len(rounds) > 2 {
@@ -89,12 +90,33 @@ func clusterMap(h *fedkit.History, mayFold bool, truth []int) *chart.Figure {
 		if folded != nil {
 			narrow(f, begin, len(truth) > 0)
 		}
-		if len(rounds) < all {
-			note(f, "%d of the %d rounds with an assignment", len(rounds), all)
+		if len(rounds) < drawn {
+			note(f, "%d of the %d rounds with an assignment", len(rounds), drawn)
 		}
 		noteFirst(f, len(shown), clients, " clients")
+		f.Alt = moves(all, truth)
 		return nil
 	})
+}
+
+// moves says in words what a map of clusters shows.
+func moves(rounds []assignment, truth []int) string {
+	last, moved, when := rounds[len(rounds)-1].labels, map[int]bool{}, 0 // the last round of a move
+	for i := 1; i < len(rounds); i++ {
+		for c, l := range rounds[i].labels {
+			if before := of(rounds[i-1].labels, c); l >= 0 && before >= 0 && l != before {
+				moved[c], when = true, rounds[i].round
+			}
+		}
+	}
+	says := plural(len(distinct(last)), "cluster") + " of " + plural(len(last), "client")
+	if len(truth) > 0 {
+		says += fmt.Sprintf(", ARI with the true groups %.2f", cluster.Agree(last, truth).ARI)
+	}
+	if len(moved) == 0 {
+		return says + "; none ever moves"
+	}
+	return fmt.Sprintf("%s; %d moved, the last in round %d", says, len(moved), when)
 }
 
 // assignment is which cluster each client is in from a round on.

@@ -48,6 +48,13 @@ func Dendrogram(t cluster.Tree, labels []int, truth ...int) *chart.Figure {
 			note(f, "(2): 2 clients that merged below")
 		}
 		drawCut(f, t, all, labels)
+		f.Alt = plural(len(t)+1, "client") + fmt.Sprintf(", all merged at %.3g", t[len(t)-1].Height)
+		if len(distinct(labels)) > 0 {
+			f.Alt += "; cut into branches of " + sizes(labels)
+			if f.Targets != nil {
+				f.Alt += fmt.Sprintf(" at %.3g", f.Targets[0])
+			}
+		}
 		return nil
 	})
 }

@@ -6,7 +6,8 @@
 //	usual     Over rounds: Accuracy, and Over any other quantity
 //	clock     of runs on a simulated clock: Gantt, Schedule, Staleness
 //	clusters  of runs: Clusters, ClusterDistances
-//	          of what is clustered: Dendrogram, Similarities, PCA
+//	          of what is clustered: Dendrogram, Similarities, PCA; of several rounds, with a slider: SimilaritiesOver, PCAs
+//	touch     Rounds, a curve and a map of clusters that it zooms; ClientLabels, of the client that was clicked
 //	methods   Grid, a table in shades; Dots, a row for each; Forest, differences from a baseline; Ranks, mean ranks by Nemenyi's test
 //	many      Facets, small figures of one kind
 //	any       Show, for whatever a cell's last line is: a chart, a history, a federation

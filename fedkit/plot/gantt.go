@@ -69,6 +69,7 @@ func (s Schedule) Gantt(h *fedkit.History) *chart.Figure {
 		f.Name, f.Title, f.Point, f.Legend = "gantt", "Who works when: "+h.Name, "round", true
 		f.Width, f.Height = 720, min(640, max(100, 16*len(w.clients)))
 		w.draw(f, shown)
+		f.Alt = fmt.Sprintf("%s in rounds %d to %d, which end after %.3g s", plural(len(w.clients), "client"), shown[0].Round, shown[most].Round, float64(shown[most].Clock))
 		noteFirst(f, len(shown), len(rounds), " rounds")
 		if s.Clients == nil && len(w.clients) < w.busy {
 			note(f, "the %d of %d clients who work for the longest", len(w.clients), w.busy)

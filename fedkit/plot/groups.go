@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -45,6 +46,13 @@ func sorted(n int, key func(client int) int) []int {
 func distinct(labels []int) []int {
 	all := slices.Compact(slices.Sorted(slices.Values(labels)))
 	return slices.DeleteFunc(all, func(l int) bool { return l < 0 })
+}
+
+// sizes lists how many clients each label has.
+func sizes(labels []int) string {
+	return strings.Join(each(distinct(labels), func(l int) string {
+		return fmt.Sprint(len(slices.DeleteFunc(slices.Clone(labels), func(k int) bool { return k != l })))
+	}), ", ")
 }
 
 func clusterName(label int) string { return fmt.Sprintf("cluster %d", label) }

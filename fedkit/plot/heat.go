@@ -89,6 +89,9 @@ func Heat(h *fedkit.History, of Of, beside ...*fedkit.History) *chart.Figure {
 		if of != Participation {
 			s.Values = each(cells, func(c cell) float64 { return c.value })
 		}
+		if of == Participation {
+			f.Alt = fmt.Sprintf("clients took part %d times", len(rounds))
+		}
 		f.Series = []chart.Series{s}
 		clients := cells[len(cells)-1].client + 1
 		f.Height = min(640, max(200, 14*clients))

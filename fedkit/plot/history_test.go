@@ -299,6 +299,8 @@ func TestRegressionFigures(t *testing.T) {
 	}
 	row := live("live", ended(t, historyOf("labels", 0.1, 0.2), a))
 	expect.That(t, len(row) == 2 && len(row[0].Series) == 1 && row[0].Title == "Test R²" && len(row[1].Series) == 2, "beside labels: %+v", row)
+	chart.Dir = t.TempDir()
+	defer func() { chart.Dir = "" }()
 	said := charttest.Capture(t, &os.Stderr, func() { play(Live(), a, nil) })
 	expect.That(t, strings.Contains(said, "· R² 0.700 · loss 2") && !strings.Contains(said, "accuracy"), "the line is %q", said)
 }

@@ -34,6 +34,10 @@ func Labels(fed *fedkit.Federation) *chart.Figure {
 			draw = labelCells
 		}
 		f.Note = dealt(fed, draw(f, fed, counts[:shown]))
+		held := each(counts, func(of []int) int {
+			return len(of) - len(slices.DeleteFunc(slices.Clone(of), func(n int) bool { return n > 0 }))
+		})
+		f.Alt = fmt.Sprintf("%s with %s of %s each", plural(len(counts), "client"), span(held), plural(fed.Data.Classes, "label"))
 		noteFirst(f, shown, len(fed.Clients), " clients")
 		return nil
 	})
@@ -139,6 +143,7 @@ func Sizes(fed *fedkit.Federation) *chart.Figure {
 			sizeBars(f, fed, sizes)
 		}
 		f.Name, f.Title, f.Height = "sizes", "Training rows of each client", 220
+		f.Alt = fmt.Sprintf("%s with %s rows", plural(len(sizes), "client"), span(sizes))
 		f.Note = dealt(fed, fmt.Sprintf("%d to %d rows; in effect %.1f clients of one size",
 			slices.Min(sizes), slices.Max(sizes), partition.EffectiveClients(sizes)))
 		return nil

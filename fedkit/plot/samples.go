@@ -39,6 +39,7 @@ func Samples(fed *fedkit.Federation, n int) *chart.Figure {
 		groups := slices.Compact(slices.Sorted(slices.Values(partition.Groups(fed.Clients))))
 		rows := groups[:min(len(groups), maxGroups)]
 		shown := album(f, fed, rows, n)
+		f.Alt = fmt.Sprintf("%s of %s", plural(len(f.Series[0].X), "image"), plural(len(rows), "group"))
 		noteFirst(f, shown, n, "")
 		noteFirst(f, len(rows), len(groups), " groups")
 		return nil

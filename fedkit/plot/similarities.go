@@ -86,6 +86,10 @@ func drawSimilarities(f *chart.Figure, cos *mat.SymDense, order, labels, truth [
 	f.Series = []chart.Series{s}
 	nameAxes(f, shown, labels)
 	drawBorders(f, shown, labels)
+	f.Alt = within(cos, truth)
+	if len(truth) == 0 {
+		f.Alt = within(cos, labels)
+	}
 	if len(truth) > 0 {
 		drawStrip(f, shown, truth)
 		note(f, "strip: true group")
@@ -95,6 +99,30 @@ func drawSimilarities(f *chart.Figure, cos *mat.SymDense, order, labels, truth [
 	if len(shown) < len(order) {
 		note(f, "%d of %d clients", len(shown), len(order))
 	}
+}
+
+// within says in words how alike clients of one group and of different ones are, or any two without groups.
+func within(cos *mat.SymDense, groups []int) string {
+	var sum, n [2]float64 // of pairs within groups, and of all others
+	for i := range cos.SymmetricDim() {
+		for j := range i {
+			k := 1
+			if len(groups) == 0 || of(groups, i) >= 0 && of(groups, i) == of(groups, j) {
+				k = 0
+			}
+			sum[k], n[k] = sum[k]+cos.At(i, j), n[k]+1
+		}
+	}
+	says := plural(cos.SymmetricDim(), "client")
+	for k, where := range []string{"within groups", "between them"} {
+		if len(groups) == 0 {
+			where = "of two"
+		}
+		if n[k] > 0 {
+			says += fmt.Sprintf(", mean cosine %s ", where) + table.Minus(fmt.Sprintf("%.3g", sum[k]/n[k]))
+		}
+	}
+	return says
 }
 
 // cosines returns the cosines of all pairs of points.

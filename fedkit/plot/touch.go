@@ -56,8 +56,8 @@ func ClientLabels(fed *fedkit.Federation) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		figure := func(title string, shares []float64) *chart.Figure {
-			f := &chart.Figure{Name: "client-labels", Title: title, Width: 200, Height: min(320, max(160, 24*len(shares)))}
+		figure := func(title, note string, shares []float64) *chart.Figure {
+			f := &chart.Figure{Name: "client-labels", Title: title, Note: note, Width: 200, Height: min(320, max(160, 24*len(shares)))}
 			f.X, f.Y = chart.Axis{Title: "share of its training rows", Percent: true, Include: []float64{0}}, chart.Axis{Title: "label", Whole: true, Include: []float64{-0.5, float64(len(shares)) - 0.5}}
 			s := chart.Series{Name: "share", Mark: chart.Cells, Ink: true, Opacity: 0.6}
 			for label, share := range shares {
@@ -75,10 +75,10 @@ func ClientLabels(fed *fedkit.Federation) *chart.Figure {
 				all[label] += own[label] / float64(len(counts))
 			}
 			if i < shown {
-				row, keys = append(row, figure(fmt.Sprintf("Client %d: %s", i, plural(len(fed.Clients[i].Train), "row")), own)), append(keys, fmt.Sprint(i))
+				row, keys = append(row, figure(fmt.Sprint("Client ", i), plural(len(fed.Clients[i].Train), "row"), own)), append(keys, fmt.Sprint(i))
 			}
 		}
-		row[0] = figure("Mean of all clients", all)
+		row[0] = figure("All clients", "mean", all)
 		*f = *row.Click("client", keys...)
 		return nil
 	})

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 	"fedkit.example/fedkit/fedtest/expect"
 )
@@ -47,8 +49,25 @@ func TestSimilaritiesOver(t *testing.T) {
 func TestRounds(t *testing.T) {
 	h, fed := synthetic("IFCA", 1, 8, 4, 6, 0.9), federation(6, 4, 2, 0.5)
 	charttest.Golden(t, "rounds", Rounds(h, fed))
+	b, err := json.Marshal(chart.Row{Sizes(federation(100, 10, 2, 1)), ClientLabels(federation(100, 10, 2, 1))}.VegaLite())
+	expect.That(t, err == nil && len(b) < 60_000, "%d bytes for 100 clients, %v", len(b), err)
 	alone := Rounds(h, nil)
 	expect.That(t, alone.Err() == nil && len(alone) == 2 && slices.Equal(alone[1].Y.Names, []string{"0", "1", "2", "3", "4", "5"}), "%v", alone.Err())
+}
+
+// Methods take turns in figures that are rows otherwise.
+func TestMenus(t *testing.T) {
+	a, b, fed := synthetic("IFCA", 1, 8, 4, 6, 0.9), synthetic("FedSC", 2, 8, 4, 6, 0.8), federation(6, 4, 2, 0.5)
+	maps := chart.Row{Rounds(a, fed)[1], Rounds(b, fed)[1]}.Menu("method", "IFCA", "FedSC")
+	for _, r := range []chart.Row{
+		chart.Row{Accuracy(a, b), maps, ClientLabels(fed)}.Brush(),
+		{Dots(compare.Accuracy, "", panels(3)...).Menu("world")},
+		{Facets(Accuracy, panels(3)...).Menu("world")},
+		{chart.Row{Clusters(a), Clusters(b)}.Menu("method")},
+		{chart.Row{Samples(tiny(), 4), Samples(tiny(), 4)}.Slider("round", 1, 9)},
+	} {
+		charttest.Spec(t, r)
+	}
 }
 
 func TestTouchRefusals(t *testing.T) {
@@ -68,5 +87,30 @@ func TestTouchRefusals(t *testing.T) {
 	} {
 		err := c.Err()
 		expect.That(t, err != nil && strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "could not be drawn"), "%v, want … %s", err, says)
+	}
+}
+
+// What stands for a figure where none is seen says what it shows, not only of what.
+func TestInWords(t *testing.T) {
+	says := func(r chart.Row) string {
+		cell := charttest.InCell(t)
+		r.Show()
+		return cell.Outputs[0].Forms["text/plain"].(string)
+	}
+	for name, f := range figures() {
+		got := says(chart.Row{f})
+		expect.That(t, strings.Contains(strings.TrimPrefix(got, f.Title), ": "), "%s: %s", name, got)
+	}
+	moving, truth := assignments([]int{0, 0, 1, 1}, []int{0, 1, 1, 1}, []int{0, 0, 1, 1}, []int{0, 0, 1, 1}), []int{0, 0, 1, 1}
+	for want, r := range map[string]chart.Row{
+		"2 clusters of 4 clients, ARI with the true groups 1.00; 1 moved, the last in round 3": {Clusters(moving, truth...)},
+		"2 clusters of 4 clients; none ever moves":                                             {Clusters(assignments(truth, truth))},
+		"5 clients, all merged at ":                                                            {Dendrogram(small, nil)},
+		"; cut into branches of ":                                                              {Dendrogram(small, small.Cut(2))},
+		"4 clients, mean cosine within groups 0.85, mean cosine between them −0.575":           {Similarities(cluster.FromGram(alike4), nil, 0, 1, 0, 1)},
+		"by cluster: cluster 0 (2); cluster 1 (2)":                                             PCAs(cross(0, 1), truth...),
+	} {
+		got := says(r)
+		expect.That(t, strings.Contains(got, want), "%s, want … %s", got, want)
 	}
 }

@@ -88,6 +88,7 @@ var rules = map[string]fedkit.Selector{
 	"diversity":     selection.Diversity{},
 	"loss":          selection.Diversity{By: selection.Loss, Temperature: 3},
 	"hybrid":        selection.Hybrid{},
+	"published":     selection.Explore{Then: selection.Hybrid{AsPublished: true}},
 	"explore":       selection.Explore{},
 	"dissimilarity": selection.Explore{Rate: 0.3, Then: selection.Hybrid{By: selection.Dissimilarity}},
 	"annealed":      selection.Explore{Then: selection.Annealed{Rounds: 10, Then: selection.Hybrid{HighRatio: 0.7}}},
@@ -220,6 +221,51 @@ func TestHybridHalves(t *testing.T) {
 		}}
 		run(t, fed, rule, c.n, fedkit.Options{Rounds: 20, Seed: 1})
 		expect.That(t, full >= 12, "n = %d: only %d rounds with a known median", c.n, full)
+	}
+}
+
+// As the published code draws: max(1, ⌊ρ·n⌋) of the clients that took part come from the high half, the rest from the low half, and
+// all pairs of a half are equally likely.
+func TestHybridAsPublished(t *testing.T) {
+	for _, c := range []struct {
+		m, n, rounds int
+		ratio        float64
+		high         int
+	}{{20, 1, 60, 0.5, 1}, {20, 8, 30, 0.1, 1}, {20, 6, 30, fedkit.Zero, 1}, {20, 7, 30, 0.29, 2}, {10, 5, 800, 0, 2}} {
+		full, pairs := 0, map[[2]int]int{} // of places in the ranking, both in one half
+		rule := watched{selection.Hybrid{HighRatio: c.ratio, AsPublished: true}, func(r *fedkit.Round, n int, chosen []int) {
+			order, unknown := ranked(r, func(s fedkit.ClientResult) fedkit.Float { return s.Drift })
+			if order = order[unknown:]; len(order) <= n {
+				return
+			}
+			full++
+			var places []int
+			for _, i := range chosen {
+				places = append(places, slices.Index(order, i))
+			}
+			slices.Sort(places)
+			low := slices.IndexFunc(append(places, len(order)), func(at int) bool { return at >= len(order)/2 })
+			expect.That(t, places[0] >= 0 && len(places) == n && low == max(c.high, n-(len(order)+1)/2), // if the low half is too small, others fill the gaps
+				"ρ = %v, n = %d: places %v of %d clients that took part, want %d from the high half", c.ratio, n, places, len(order), c.high)
+			for i, a := range places {
+				for j, b := range places[i+1:] {
+					if len(order) == c.m && (i+1+j < low || i >= low) {
+						pairs[[2]int{a, b}]++
+					}
+				}
+			}
+		}}
+		run(t, federation(t, c.m), selection.Explore{Then: rule}, c.n, fedkit.Options{Rounds: c.rounds, Seed: 1})
+		expect.That(t, full > c.rounds/2, "n = %d: only %d rounds by rank", c.n, full)
+		for pair, times := range pairs {
+			// Two of five: 1 in 10. Three of five: 3 in 10 have both. Five standard deviations are at most 0.09.
+			want := 0.1
+			if pair[0] >= 5 {
+				want = 0.3
+			}
+			expect.That(t, c.rounds < 800 || math.Abs(float64(times)/float64(full)-want) < 0.09, "%v in %d of %d rounds", pair, times, full)
+		}
+		expect.That(t, c.rounds < 800 || len(pairs) == 20, "%d pairs of ten ranks, want 20", len(pairs))
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 // SmartFedProx is FedProx with adaptive μ. Half of its cohort is among the clients with the largest drift when they last
 // participated, half among those with the smallest. The first rounds are random, and one in ten later: see selection.Explore.
-// Compare it with the selections selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
+// Compare it with the selections selection.Random{} and selection.Explore{Then: selection.Diversity{}}; its published code has
+// selection.Explore{Then: selection.Hybrid{AsPublished: true}}.
 type SmartFedProx struct {
 	Fraction  float64         `range:"(0,1]" default:"0.5"` // C, share of the clients in a round
 	Selector  fedkit.Selector // chooses the cohort; default selection.Explore{Then: selection.Hybrid{}}

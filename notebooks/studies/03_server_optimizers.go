@@ -61,3 +61,38 @@ func ServerOptimizers() study.Plan {
 	}
 	return study.Plan(plan)
 }
+
+// ClientOptimizers has optimizers on the clients, with the memory reset or kept, on the small digits: 20 clients, five of them in each
+// round. Each optimizer has its own grid of client rates η.
+func ClientOptimizers() study.Plan {
+	var plan list
+	for _, clients := range []struct {
+		name string
+		rule partition.Rule
+	}{{"two shards", partition.Shards{Clients: 20, Seed: 1}}, {"IID", partition.IID{Clients: 20, Seed: 1}}} {
+		world := study.World{Data: digits, Partition: clients.rule, Model: study.Of(model.MLP, 64)}
+		add := func(name string, local fedkit.Local, labels ...any) {
+			local.Epochs, local.Batch = 1, 10
+			for seed := range uint64(5) {
+				s := named{name, &strategy.FedAvg{Fraction: 0.25, Local: local}}
+				plan.add(world, s, fedkit.Options{Rounds: 40, EvalEvery: 2, Keep: totals}, seed, append([]any{"clients", clients.name}, labels...)...)
+			}
+		}
+		large, small := []float64{0.03, 0.1, 0.3}, []float64{0.003, 0.01, 0.03}
+		for _, rate := range []float64{0.1, 0.3, 1} {
+			add("SGD", fedkit.Local{LR: rate}, "η", rate)
+		}
+		for _, memory := range []string{"reset", "kept"} {
+			for i := range 3 {
+				with := func(name string, o fedkit.Optimizer, rate float64) {
+					add(name, fedkit.Local{LR: rate, Optimizer: o, KeepMemory: memory == "kept"}, "memory", memory, "η", rate)
+				}
+				with("momentum", fedkit.Momentum{}, large[i])
+				with("Adagrad", fedkit.Adagrad{}, large[i])
+				with("RMSProp", fedkit.RMSProp{}, small[i])
+				with("Adam", fedkit.Adam{}, small[i])
+			}
+		}
+	}
+	return study.Plan(plan)
+}

@@ -17,7 +17,10 @@ import (
 
 // All are the studies, by the names of their notebooks. First are the parts that complete a table or five seeds soonest.
 var All = []study.Named{
+	{Name: "01_fedavg", Plan: FedAvg},
 	{Name: "03_server_optimizers", Plan: ServerOptimizers},
+	{Name: "03_clients", Plan: ClientOptimizers},
+	{Name: "04_robust", Plan: Robust},
 	{Name: "05_client_drift", Plan: ClientDrift},
 	{Name: "07_smart_selection", Plan: SmartSelection},
 	{Name: "08_fedprism", Plan: FedPRISM},

@@ -308,8 +308,8 @@ def pick(at):
     """Figures of a saved notebook that no kernel has drawn: a slider is moved, a menu opened, a brush drawn, a client clicked."""
     path = at.notebooks / "pick.ipynb"
     nb = nbformat.read(path, 4)
-    for name in "menu", "brush":
-        spec = json.loads((CHART / "testdata" / f"pick-{name}.json").read_text())
+    for name in "chart/testdata/pick-menu", "plot/testdata/rounds", "plot/testdata/pcas":
+        spec = json.loads((CHART.parent / f"{name}.json").read_text())
         cell = nbformat.v4.new_code_cell(name, execution_count=1)
         cell.outputs = [nbformat.v4.new_output("display_data", {"application/vnd.vegalite.v5+json": spec, "text/plain": name},
                         metadata={"application/vnd.vegalite.v5+json": {"embed_options": {"defaultStyle": (CHART / "embed.css").read_text()}}})]
@@ -331,18 +331,25 @@ def pick(at):
         need(not dim, f"{theme}: hard to read: {dim}")
         at.photograph(f"pick-{theme}")
     ticks = lambda: at.page.evaluate(f"{svg}[1].textContent")
-    x, y, w, h = where("svg.marks:has(g.mark-line) path.background", 1)
     before = ticks()
+    at.page.evaluate(f"{svg}[1].scrollIntoView({{ block: 'center' }}); true")
+    x, y, w, h = where("svg.marks:has(g.mark-line) .concat_0_group path.background")
     at.page.mouse.move(x + 0.3 * w, y + h / 2)
     at.page.mouse.down()
     at.page.mouse.move(x + 0.5 * w, y + h / 2, steps=4)
     at.page.mouse.up()
-    said = until(5, "the map of rounds 4 to 6", lambda: ticks() != before and ticks(), 0.05)
+    until(5, "the map of other rounds", lambda: ticks() != before, 0.05)
     at.photograph("pick-brushed")
-    x, y, w, h = where("svg.marks:has(g.mark-line) g.mark-rect path", 0)
-    at.page.mouse.click(x + w / 2, y + h / 2)
-    until(5, "the clicked client", lambda: "client 0" in ticks(), 0.05)
-    return said
+    x, y, w, h = where("svg.marks:has(g.mark-line) .concat_1_group path.background")
+    at.page.mouse.click(x + w / 2, y + h / 12)
+    until(5, "the clicked client", lambda: "Client 5" in ticks(), 0.05)
+    at.photograph("pick-clicked")
+    for i in 0, 4:  # of both maps
+        at.page.evaluate(f"{svg}[2].scrollIntoView({{ block: 'center' }}); true")
+        x, y, w, h = where("svg.marks:not(:has(g.mark-line)):has(g.mark-rect) g.mark-symbol.role-mark path", i)
+        at.page.mouse.click(x + w / 2, y + h / 2)
+        until(5, "the client of a dot", lambda: f"Client {i % 4}" in at.page.evaluate(f"{svg}[2].textContent"), 0.05)
+    return "a slider, a menu, a brush, and clicks in three maps"
 
 
 def reload(at):

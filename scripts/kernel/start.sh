@@ -19,7 +19,7 @@ esac
 # What stands in for go shows a cell's last line and adds hints to the compiler's messages; see fedkit/cmd/cell.
 FEDKIT_GO=${FEDKIT_GO:-$(command -v go)} # a kernel that a cell starts finds the stand-in first
 export FEDKIT_GO PATH="$own/scripts/kernel:$own/.venv/cell:$own/.venv/bin:$PATH"
-for tool in gonb goimports "$own/.venv/cell/go"; do
+for tool in gonb "$own"/.venv/{bin/goimports,cell/go}; do
 	command -v "$tool" >/dev/null || { echo "the fedkit kernel is not set up: run $own/scripts/lab once" >&2; exit 1; }
 done
 # GoNB goes on without help, and says nothing.

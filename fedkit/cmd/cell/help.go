@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -72,8 +73,10 @@ const (
 	incomplete = `"package main\n\n`
 )
 
-// mended returns a message on a cell: its text replaces what was there, and imports what GoNB has put into a file next to it, so that gopls
-// knows its types.
+var escaped = regexp.MustCompile(`\\u....|\\.`) // in a message, such as \n
+
+// mended returns a message on a cell: its text replaces what was there, and imports what GoNB has put into a file next to it and what it
+// wants, so that gopls knows its types.
 func mended(body []byte, dir string) []byte {
 	body = bytes.Replace(body, []byte(atBeginning), nil, 1)
 	before, after, found := bytes.Cut(body, []byte(incomplete))
@@ -85,6 +88,7 @@ func mended(body []byte, dir string) []byte {
 	for _, i := range beside.Imports {
 		clause += "; import " + cmp.Or(i.Name, &ast.Ident{}).Name + " " + i.Path.Value
 	}
+	clause += openWorkspace(dir).wanted(clause + "\n" + escaped.ReplaceAllString(string(after), " "))
 	text, _ := json.Marshal(clause + "\n\n")
 	return slices.Concat(before, bytes.TrimSuffix(text, []byte(`"`)), after)
 }

@@ -50,6 +50,13 @@ func TestForward(t *testing.T) {
 		err := forward(&got, strings.NewReader(both), dir)
 		expect.That(t, err == io.EOF && got.String() == framed(change("", want), change("", `package main\n\nimport \"fmt\"\n`)), "%v, and\n%s", err, got.String())
 	}
+	// So have packages that it names.
+	dir = folder(t, "")
+	expect.OK(t, os.WriteFile(dir+"/other.go", []byte("package main; import \"fmt\""), 0o600))
+	got.Reset()
+	err := forward(&got, strings.NewReader(framed(change("", `package main\n\nfunc main() {\n\u0026strategy.FedAvg{\tplot.`))), dir)
+	want = `package main; import  \"fmt\"; import \"fedkit.example/fedkit/plot\"; import \"fedkit.example/fedkit/strategy\"\n\nfunc main() {\n\u0026strategy.FedAvg{\tplot.`
+	expect.That(t, err == io.EOF && got.String() == framed(change("", want)), "%v, and\n%s", err, got.String())
 	for _, bad := range []string{"Content-Length: x\r\n\r\n", "Content-Length: 9999999999999\r\n\r\n", "Content-Length: 5\r\n\r\nabc", "\r\n\r\n"} {
 		expect.Error(t)(forward(io.Discard, strings.NewReader(bad), "/cell"))
 	}

@@ -212,10 +212,10 @@ func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
 		if i := slices.IndexFunc(packages, func(p string) bool { return path.Base(p) == name }); i >= 0 {
 			// GoNB takes the import of what is not exported for unused, and drops it.
 			p, _ := c.Import(packages[i])
-			return cmp.Or(c.noExport(p, s.Sel.Name), fmt.Sprintf("missing above %%%%: import %q", packages[i]))
+			return c.noExport(p, s.Sel.Name)
 		}
 		if p := nearestPackage(name, packages); p != "" && !earlier {
-			return fmt.Sprintf("did you mean %s? (import %q)", path.Base(p), p)
+			return fmt.Sprintf("did you mean %s?", path.Base(p))
 		}
 	}
 	if earlier {
@@ -237,7 +237,7 @@ func (c *checked) undefined(n *ast.Ident, parent ast.Node) string {
 }
 
 // standard are packages of Go's own whose names are not met as variables. What they have is not read here.
-var standard = []string{"fmt", "math", "strings", "slices", "maps", "errors", "strconv", "os", "context"}
+var standard = []string{"fmt", "math", "strings", "slices", "maps", "errors", "strconv", "os", "context", "sort", "time"}
 
 // elsewhere looks for a name in the notebook, as it was last saved: the line of a cell that declares it above %%, and whether one has it as
 // a variable. Jupyter's server says which notebook it is.

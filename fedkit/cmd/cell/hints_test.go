@@ -45,8 +45,7 @@ func TestHints(t *testing.T) {
 		{"_ = compare.OwnModel()", "compare", []string{"did you mean OwnModels?", "means over the clients"}},
 		{"_ = compare.table()", "compare", []string{"did you mean Table? package compare has, among others:"}}, // GoNB left the import out
 		{"fmt.println(1)", "fmt", []string{"if fmt is a package, its names begin with a capital letter: fmt.Println.", "If it is a variable, there is", "no such name here"}},
-		{"strat.FedAvg()", "strat", []string{`did you mean strategy? (import "fedkit.example/fedkit/strategy")`}},
-		{"compare.Table()", "compare", []string{`missing above %%: import "fedkit.example/fedkit/compare"`}},
+		{"strat.FedAvg()", "strat", []string{"did you mean strategy?"}},
 		{"plot.Show(h)", "h)", []string{"no such name here; a cell is a program of its own", `fedkit.Options{History: "h.jsonl"}`, `study.New("runs")`}},
 		{"rate := 1; plot.Show(rte)", "rte", []string{"did you mean rate?"}},
 		{"x = 1", "x", []string{"to declare it: x := …"}},

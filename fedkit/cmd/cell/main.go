@@ -1,10 +1,11 @@
-// Command cell stands in for the go command in the kernel "Go (fedkit)". It forwards everything to go, except four requests of
+// Command cell stands in for the go command in the kernel "Go (fedkit)". It forwards everything to go, except five requests of
 // GoNB in a cell's folder:
 //
 //   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see wrap), and the
 //     compiler's messages are followed by hints (see hinted)
 //   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see wrap)
 //   - mistakes: what is wrong in a cell that Go's parser refuses (see mistakes)
+//   - imports: packages that the cell uses are imported (see wanted)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
 // Under the name gopls it stands before gopls (see help): "gopls PROGRAM SOCKET".
@@ -43,6 +44,11 @@ func main() {
 		os.Exit(status)
 	case args[0] == "mistakes":
 		os.Stdout.WriteString(mistakes(dir))
+		return
+	case args[0] == "imports" && len(args) == 2:
+		if err := addImports(args[1]); err != nil {
+			fail(err)
+		}
 		return
 	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
 		return

@@ -85,7 +85,7 @@ var written = []struct{ line, message, meant string }{
 	{`^(?:raise|assert)\b`, "", `Go writes if … { panic("…") }, or returns an error`},
 	{`^def +(\w+)`, "", "Go writes func $1(x float64) float64 { … } above %%"},
 	{`^class +(\w+)`, "", "Go writes type $1 struct { … } above %%, and methods as func (x *$1) Name() { … }"},
-	{`^(?:from|import) +[\w.]+(?: |$)`, "", `an import is a path in quotes, above %%: import "fedkit.example/fedkit"`},
+	{`^(?:from|import) +[\w.]+(?: |$)`, "", `an import is a path in quotes, above %%: import "gonum.org/v1/gonum/stat"; fedkit's packages need none`},
 	{`^import\b`, "expected statement", "imports stand above %%"},
 	{`^func +(?:\([^)]*\) *)?(\w+)\(`, "", move},
 	{`^print +`, "", "Go writes fmt.Println(…)"},

@@ -50,7 +50,7 @@ func TestMistakes(t *testing.T) {
 		{"%%\nfunc twice(x int) int { return 2 * x }", 2, "functions stand above %%: move twice there, or write twice := func(…) { … } here"},
 		{"%%\nfunc (s *Mine) Round(r *fedkit.Round) error { return nil }", 2, "functions stand above %%: move Round there"},
 		{"%%\nimport \"math\"\nfmt.Println(math.Pi)", 2, "imports stand above %%"},
-		{"import numpy as np", 1, "an import is a path in quotes, above %%: import \"fedkit.example/fedkit\""},
+		{"import numpy as np", 1, "an import is a path in quotes, above %%: import \"gonum.org/v1/gonum/stat\"; fedkit's packages need none"},
 		{"from math import pi", 1, "an import is a path in quotes, above %%"},
 		{"%%\nlet x = 3", 2, "Go writes x := 3"},
 		{"%%\nvar x := 3", 2, "Go writes x := 3"},

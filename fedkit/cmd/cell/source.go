@@ -49,7 +49,7 @@ func (w workspace) packages() (all []string) {
 			if err != nil || !e.IsDir() {
 				return nil
 			}
-			if name := e.Name(); at != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "testdata", "cmd", "scripts"}, name)) {
+			if name := e.Name(); at != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "testdata", "cmd", "scripts", "runs"}, name)) {
 				return filepath.SkipDir
 			}
 			if sources, _ := filepath.Glob(filepath.Join(at, "*.go")); len(sources) > 0 {
