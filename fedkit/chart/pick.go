@@ -37,7 +37,7 @@ type head struct {
 // Slider returns one figure with a slider under it, which begins at its end: each figure of the row is what stands there from one
 // number on until the next one. Figures of a row whose sliders have one name follow one slider. A single figure needs none.
 //
-//	chart.Row{after5, after10, after20}.Slider("round", 5, 10, 20).Show()
+//	chart.Row{f, g}.Slider("round", 5, 10).Show()
 //
 // Errors: numbers that are not as many as the figures, or that do not rise; figures whose axes are not the same.
 func (r Row) Slider(name string, from ...int) *Figure {
@@ -54,7 +54,7 @@ func (r Row) Slider(name string, from ...int) *Figure {
 // Menu returns one figure with a menu under it, which chooses which figure of the row stands there, the first one at the beginning.
 // Without options, they are the figures' titles. Figures of a row whose menus have one name follow one menu.
 //
-//	chart.Row{plot.Clusters(ifca), plot.Clusters(fedsc)}.Menu("method", "IFCA", "FedSC").Show()
+//	chart.Row{plot.Accuracy(fedavg), plot.Accuracy(fedprox)}.Menu("method", "FedAvg", "FedProx").Show()
 //
 // Errors: as for Slider; options of one name, or without one.
 func (r Row) Menu(name string, options ...string) *Figure {
@@ -67,7 +67,7 @@ func (r Row) Menu(name string, options ...string) *Figure {
 // Click returns one figure, which is that of the row for the point that was clicked last in another figure next to it: one whose Point is
 // this, and whose Tip, as far as a comma or colon, is one of the keys. Before a click, and after one beside all points, it is the first one.
 //
-//	chart.Row{plot.Clusters(h, truth...), chart.Row{all, of0, of1}.Click("client", "", "0", "1")}.Show()
+//	chart.Row{plot.Sizes(fed), chart.Row{f, g}.Click("client", "0", "1")}.Show()
 //
 // Errors: as for Menu; a row without such points.
 func (r Row) Click(point string, keys ...string) *Figure {

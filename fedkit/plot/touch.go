@@ -47,7 +47,7 @@ func Rounds(h *fedkit.History, fed *fedkit.Federation) chart.Row {
 // was clicked last in a figure of clients next to it, such as Clusters with true groups, PCA or Sizes; before, it is the mean of all. At
 // most the first 100 clients can be clicked.
 //
-//	append(plot.PCA(points, labels), plot.ClientLabels(fed)).Show()
+//	chart.Row{plot.Sizes(fed), plot.ClientLabels(fed)}.Show()
 //
 // Errors: those of Labels, and of chart.Row.Click.
 func ClientLabels(fed *fedkit.Federation) *chart.Figure {
@@ -86,9 +86,9 @@ func ClientLabels(fed *fedkit.Federation) *chart.Figure {
 
 // Moment is what was clustered in one round.
 type Moment struct {
-	Round  int
-	Points *cluster.Points
-	Labels []int // the cluster of each point; nil for none
+	Round  int             // when
+	Points *cluster.Points // what: clients' updates, for example
+	Labels []int           // the cluster of each point; nil for none
 }
 
 // PCAs returns PCA of several rounds, in rising order, with a slider from one to the next; Show draws it. The last round is seen first. A
