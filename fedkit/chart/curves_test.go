@@ -57,7 +57,7 @@ func TestCoincidingLines(t *testing.T) {
 		expect.That(t, slices.Equal(got, want), "%s has the dashes %v, want %v", name, got, want)
 	}
 	l := s.legend[2]
-	expect.That(t, l.name == "C" && slices.Equal(l.dash, []float64{16, 8}) && s.panels[0].Note == "a note; lines coincide: A, C, D" && !s.panels[0].noted && s.panels[1].noted,
+	expect.That(t, l.name == "C" && slices.Equal(l.dash, []float64{16, 8}) && s.panels[0].Note == "a note; lines coincide: A, C, D" && s.panels[0].noted == nil && s.panels[1].noted == s.panels[0],
 		"legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
 }
 

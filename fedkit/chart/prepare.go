@@ -47,7 +47,7 @@ type panel struct {
 	most   float64 // the largest Size of its dots, and of all panels with dots that count the same
 	side   float64 // the diameter of that dot: about what keeps two neighbors apart
 	column int     // in its line
-	noted  bool    // the first figure has the same note
+	noted  *panel  // the figure whose note it has room for; nil for its own
 	ends   []end   // names of its lines, in place of the legend
 	base   string  // the note without what was added here
 }
@@ -275,16 +275,16 @@ func (s *sheet) finishAxes() {
 	for _, p := range s.panels {
 		title, note = title && p.Y.Title == first.Y.Title, note && p.Note == first.Note
 	}
-	longest := slices.MaxFunc(s.panels, func(a, b *panel) int { return len(a.Note) - len(b.Note) }).Note
+	longest := slices.MaxFunc(s.panels, func(a, b *panel) int { return len(a.Note) - len(b.Note) })
 	for i, p := range s.panels {
 		p.x.finish(p.Width/70, p.Width/45, p.nameColumns())
 		p.y.finish(p.Height/45, p.Height/22, p.Height/11)
-		p.column, p.noted, p.x.top = i%s.across(), note && i > 0, p.Height > tall
+		p.column, p.x.top = i%s.across(), p.Height > tall
 		if title {
 			p.y.beside = i
 		}
-		if p.Note == "" && longest != "" { // all titles are as high
-			p.Note, p.noted = longest, true
+		if longest.Note != "" && (p.Note == "" || note && i > 0) { // all titles are as high
+			p.noted = longest
 		}
 	}
 }

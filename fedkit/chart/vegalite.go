@@ -87,21 +87,26 @@ func (s *sheet) view(i int) object {
 	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	s.separate(view)
-	if p.Title != "" || p.Note != "" {
-		heading, added := p.heading, strings.TrimPrefix(p.Note, p.base)
+	if p.Title != "" || p.Note != "" || p.noted != nil {
+		heading := p.heading
 		if len(s.panels) == 1 && p.Width < roomy {
 			heading = p.alone
 		}
-		title := object{
-			"text":     s.headings(p, p.Title, heading, titleSize, func(h head) string { return table.NoBreak(h.title) }),
-			"subtitle": s.headings(p, p.Note, heading, small, func(h head) string { return strings.TrimPrefix(table.NoBreak(h.note)+added, "; ") }),
-		}
-		if p.noted { // as many lines, which are not seen and not wide, keep titles in line
-			title["subtitle"], title["subtitleColor"] = stubs(title["subtitle"]), "transparent"
+		title := object{"text": s.headings(p, p.Title, heading, titleSize, func(h head) string { return table.NoBreak(h.title) })}
+		if q := p.noted; q != nil { // as many lines, which are not seen and not wide, keep titles in line
+			title["subtitle"], title["subtitleColor"] = stubs(s.note(q, q.heading)), "transparent"
+		} else {
+			title["subtitle"] = s.note(p, heading)
 		}
 		view["title"] = title
 	}
 	return view
+}
+
+// note writes the note of a panel, with what preparing it added.
+func (s *sheet) note(p *panel, heading func(string, float64) any) any {
+	added := strings.TrimPrefix(p.Note, p.base)
+	return s.headings(p, p.Note, heading, small, func(h head) string { return strings.TrimPrefix(table.NoBreak(h.note)+added, "; ") })
 }
 
 // rules are the layers of the lines across the figure, its guides and its targets.
