@@ -116,6 +116,13 @@ func Full(name string, p Plan) *Found {
 	return f
 }
 
+// Part returns what there is of one part of the study: the trials that are labeled "part" with this name.
+func (f *Found) Part(name string) *Found {
+	some := *f
+	some.Runs, some.Missing = f.Runs.Where("part", name), Plan(f.Missing).Where("part", name)
+	return &some
+}
+
 // Draw draws the runs. If there is none, it prints why and goes on.
 func (f *Found) Draw(draw func(Runs)) {
 	if len(f.Runs) == 0 {

@@ -305,6 +305,8 @@ func TestFull(t *testing.T) {
 	}
 	must.M(errors.Join(old.Extract("old.runs"), runs.Remove()))
 	check(4, "runs from the extract some.runs, of 20", "missing: 2")
+	even, near := Full("some", p).Part("Even"), Full("some", p).Part("near")
+	expect.That(t, len(even.Runs) == 2 && len(even.Missing) == 0 && len(near.Runs) == 2 && len(near.Missing) == 2, "Even has %v, near has %v", even, near)
 	must.M(os.WriteFile("some.runs", []byte("nothing"), 0o600))
 	check(0, "damaged: study: some.runs: it is not an extract")
 	if drawn != 10 {
