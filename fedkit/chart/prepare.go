@@ -47,6 +47,7 @@ type panel struct {
 	most   float64 // the largest Size of its dots, and of all panels with dots that count the same
 	side   float64 // the diameter of that dot: about what keeps two neighbors apart
 	column int     // in its line
+	lift   float64 // by which its title is higher than it would be, as those are next to it
 	noted  *panel  // the figure whose note it has room for; nil for its own
 	ends   []end   // names of its lines, in place of the legend
 	base   string  // the note without what was added here
@@ -287,6 +288,18 @@ func (s *sheet) finishAxes() {
 			p.noted = longest
 		}
 	}
+	highest := slices.Max(each(s.panels, (*panel).overhang))
+	for _, p := range s.panels {
+		p.lift = round5(highest - p.overhang())
+	}
+}
+
+// overhang is by how much the label of the highest tick is over the panel, where it lifts the title.
+func (p *panel) overhang() float64 {
+	if p.y.Hidden || len(p.y.ticks) == 0 {
+		return 0
+	}
+	return max(0, small/2-(1-p.y.norm(slices.Max(p.y.ticks)))*float64(p.Height))
 }
 
 // nameColumns returns how many of the names of columns there is room for, and lets them have several lines, or turn, so that there is

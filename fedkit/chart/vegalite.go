@@ -12,6 +12,9 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
+// titleOffset is how far titles are over their panels, as in config.json.
+const titleOffset = 12
+
 const vegaLiteSchema = "https://vega.github.io/schema/vega-lite/v5.json"
 
 // object is a JSON object. The specification also travels by encoding/gob, which knows no nil inside an any, so what
@@ -97,6 +100,9 @@ func (s *sheet) view(i int) object {
 			title["subtitle"], title["subtitleColor"] = stubs(s.note(q, q.heading)), "transparent"
 		} else {
 			title["subtitle"] = s.note(p, heading)
+		}
+		if p.lift > 0 {
+			title["offset"] = titleOffset + p.lift
 		}
 		view["title"] = title
 	}
