@@ -132,6 +132,7 @@ var (
 	everyone = length{15, 3, 3}     // all clients take part, in half as many rounds
 	single   = length{600, 60, 120} // a round is one result
 	tens     = length{60, 6, 12}    // or ten
+	fifths   = length{150, 15, 30}  // a fifth of the clients of a usual round
 )
 
 // algorithm is one that is compared.
@@ -181,6 +182,9 @@ func algorithms() []algorithm {
 	return []algorithm{
 		// One global model
 		{"FedAvg", usual, "η 0.3", high, func(c choice) fedkit.Strategy { return &strategy.FedAvg{Fraction: half, Local: c.local()} }},
+		{"FedAvg, small cohorts", fifths, "η 0.3", high, func(c choice) fedkit.Strategy { // as many at a time as in FedCluster
+			return &strategy.FedAvg{Fraction: half / 5, Local: c.local()}
+		}},
 		{"FedSGD", usual, "η 0.3", high, func(c choice) fedkit.Strategy { return &strategy.FedSGD{Fraction: half, LR: c.rate} }},
 		{"FedMiddleAvg", usual, "η 0.3", high, func(c choice) fedkit.Strategy {
 			return &strategy.FedMiddleAvg{Fraction: half, Local: c.local()}
@@ -287,6 +291,9 @@ func algorithms() []algorithm {
 		}},
 		{"IFCA", usual, "η 0.3", k2, func(c choice) fedkit.Strategy {
 			return &strategy.IFCA{K: cmp.Or(int(c.value), 4), Fraction: half, Local: c.local()}
+		}},
+		{"IFCA, best of 5", usual, "η 0.3", k2, func(c choice) fedkit.Strategy {
+			return &strategy.IFCA{K: cmp.Or(int(c.value), 4), Restarts: 5, Fraction: half, Local: c.local()}
 		}},
 		{"OneShot", usual, "η 0.3", high.or("5 times", 5), func(c choice) fedkit.Strategy {
 			return &strategy.OneShot{K: 4, Fraction: half, Local: c.local(), WorkFactor: int(c.value)}
