@@ -28,7 +28,13 @@ func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure 
 		q = quantityOf(q, panels)
 		*f = *rows(each(all, func(e compare.Effect) string { return e.Method }), 480)
 		f.Name, f.Title, f.Legend = "forest-"+strings.ReplaceAll(q.Name, " ", "-"), "Difference from "+baseline, true
-		f.X = chart.Axis{Title: q.Axis() + " minus that of " + baseline, Percent: q.Unit == "%", Include: []float64{0}}
+		f.X = chart.Axis{Title: q.Axis() + " minus that of " + baseline, Include: []float64{0}}
+		scale := 1.0
+		write := func(v float64) string { return table.Minus(fmt.Sprintf("%.3g", v)) }
+		if q.Unit == "%" {
+			scale, f.X.Title = 100, f.X.Title+", points"
+			write = func(v float64) string { return strings.TrimSuffix(table.Percent(v), " %") }
+		}
 		dots, lines := classes(chart.Dots), classes(chart.Segments)
 		for i, e := range all {
 			c := 1
@@ -37,12 +43,8 @@ func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure 
 			} else if e.Estimate < 0 == q.LowerIsBetter {
 				c = 0
 			}
-			write := func(v float64) string { return table.Minus(fmt.Sprintf("%.3g", v)) }
-			if q.Unit == "%" {
-				write = func(v float64) string { return strings.TrimSuffix(table.Percent(v), " %") } // points
-			}
 			tip := fmt.Sprintf("%s: %s (%s to %s), p = %.2g, %d pairs", e.Method, write(e.Estimate), write(e.Lo), write(e.Hi), e.P, e.Pairs)
-			estimate(&dots[c], &lines[c], float64(len(all)-1-i), e.Estimate, e.Lo, e.Hi, [2]float64{}, tip)
+			estimate(&dots[c], &lines[c], float64(len(all)-1-i), scale*e.Estimate, scale*e.Lo, scale*e.Hi, [2]float64{}, tip)
 		}
 		f.Series = slices.Concat([]chart.Series{down(0, len(all), baseline)}, lines, dots)
 		pairs := each(all, func(e compare.Effect) int { return e.Pairs })

@@ -152,7 +152,7 @@ func TestForest(t *testing.T) {
 	f := Forest(compare.Quantity{}, "Fair", panels(6)...)
 	expect.OK(t, f.Err())
 	better, worse := f.Series[4], f.Series[5]
-	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Good"}) && near(better.X, []float64{0.1}) && near(worse.X, []float64{-0.2}) && f.X.Title == "accuracy minus that of Fair",
+	expect.That(t, slices.Equal(f.Y.Names, []string{"Poor", "Good"}) && near(better.X, []float64{10}) && near(worse.X, []float64{-20}) && f.X.Title == "accuracy minus that of Fair, points",
 		"%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
 	expect.That(t, strings.HasPrefix(better.Tip[0], "Good: 10.0 (") && strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; "),
 		"%q, %q", better.Tip, f.Note)
