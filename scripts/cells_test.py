@@ -163,9 +163,9 @@ class Cells(unittest.TestCase):
         head = r"FedAvg on digits: 5 clients, IID; .*\n +round +clients .*\n +2 +5 .*\nTest accuracy: FedAvg .* at round 2"
         self.shows("%%\nh := must.M1(run(&strategy.FedAvg{}))\nh", head, figure=True)
         self.shows("%%\nrun(&strategy.FedAvg{})", head, figure=True)
-        self.shows("%%\nfederation()", r"digits: 5 clients, IID; .*parameters\nLabels of each client's training rows", figure=True)
+        self.shows("%%\nfederation()", r"digits: 5 clients, IID; .*parameters\nLabels of each client's training rows: 5 clients with 10 of 10 labels each", figure=True)
         self.shows("%%\nplot.Sizes(federation())", "Training rows.*", figure=True)
-        self.shows("%%\nplot.Labels(federation()).Show()", "Labels of each client's training rows", figure=True)
+        self.shows("%%\nplot.Labels(federation()).Show()", "Labels of each client's training rows: 5 clients with 10 of 10 labels each", figure=True)
         self.shows("%%\nmust.M1(federation().Models(2, 0))", r"a matrix \[2, 650\]")
         self.shows("%%\n&fedkit.Updates{Models: must.M1(federation().Models(2, 0))}", r"&fedkit.Updates\{Models: a matrix \[2, 650\]\}")
         self.shows("%%\ndatasets.TestPart", "test part")
