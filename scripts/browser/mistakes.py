@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-FIRST = re.search(r"```go\n(.*?)```", README, re.DOTALL)[1]
-HEAD = FIRST.partition("%%")[0].strip()
+FIRST = re.search(r"## A first cell\n.*?```go\n(.*?)```", README, re.DOTALL)[1]
+HEAD = 'import "fmt"'  # starts the kernel; what cells use of fedkit is imported by itself
 FED = "fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.MLP(16)))"
 LOCAL = "Local: fedkit.Local{Epochs: 1, Batch: 16, LR: 0.1}"
 
