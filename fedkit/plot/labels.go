@@ -158,3 +158,44 @@ func sizeBars(f *chart.Figure, fed *fedkit.Federation, sizes []int) {
 		s.Cell(float64(rank)+0.58, float64(rank)+1.42, 0, float64(sizes[i]), fmt.Sprintf("%d: %d rows", i, sizes[i]))
 	}
 }
+
+// ClientLabels returns the figure of the labels of one client's training rows, the share of each; Show draws it. It is the client that
+// was clicked last in a figure of clients next to it, such as Clusters with true groups, PCA or Sizes; before, it is the mean of all. At
+// most the first 100 clients can be clicked.
+//
+//	chart.Row{plot.Sizes(fed), plot.ClientLabels(fed)}.Show()
+//
+// Errors: those of Labels, and of chart.Row.Click.
+func ClientLabels(fed *fedkit.Federation) *chart.Figure {
+	return chart.Make("plot: client labels", func(f *chart.Figure) error {
+		counts, err := labelCounts(fed)
+		if err != nil {
+			return err
+		}
+		figure := func(title, note string, shares []float64) *chart.Figure {
+			f := &chart.Figure{Name: "client-labels", Title: title, Note: note, Width: 200, Height: min(320, max(160, 24*len(shares)))}
+			f.X, f.Y = chart.Axis{Title: "share of its training rows", Percent: true, Include: []float64{0}}, chart.Axis{Title: "label", Whole: true, Include: []float64{-0.5, float64(len(shares)) - 0.5}}
+			s := chart.Series{Name: "share", Mark: chart.Cells, Ink: true, Opacity: 0.6}
+			for label, share := range shares {
+				s.Cell(0, share, float64(label)-0.4, float64(label)+0.4)
+			}
+			f.Series = []chart.Series{s}
+			return f
+		}
+		shown := min(len(counts), maxClients)
+		all, row, keys := make([]float64, fed.Data.Classes), make(chart.Row, 1), []string{""}
+		for i, of := range counts {
+			own, n := make([]float64, len(of)), max(1, len(fed.Clients[i].Train))
+			for label, k := range of {
+				own[label] = float64(k) / float64(n)
+				all[label] += own[label] / float64(len(counts))
+			}
+			if i < shown {
+				row, keys = append(row, figure(fmt.Sprint("Client ", i), plural(len(fed.Clients[i].Train), "row"), own)), append(keys, fmt.Sprint(i))
+			}
+		}
+		row[0] = figure("All clients", "mean", all)
+		*f = *row.Click("client", keys...)
+		return nil
+	})
+}

@@ -3,6 +3,8 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -102,4 +104,71 @@ func project(p *cluster.Points) (at *mat.Dense, share [2]float64, err error) {
 		share[k] = mat.Dot(axis, axis) / all
 	}
 	return at, share, nil
+}
+
+// PCAs returns PCA of several rounds, in rising order, with a slider from one to the next; Show draws it. The last round is seen first. A
+// cluster keeps its color, as in Clusters. The components of each round are turned or mirrored, as a whole, to where the same clients were
+// in the round after it (Procrustes), so that what moves is the clients. The note has the share of the variance that they explain.
+//
+// Errors: those of PCA, rounds that do not rise, numbers of points that differ.
+func PCAs(moments []Moment, truth ...int) chart.Row {
+	return makeRow("plot: PCAs", func() (chart.Row, error) {
+		labels, at, err := follow(moments, truth)
+		if err != nil {
+			return nil, err
+		}
+		rows := make([]chart.Row, 2)
+		var next *mat.Dense
+		for i, m := range slices.Backward(moments) {
+			where, share, err := project(m.Points)
+			if err != nil {
+				return nil, fmt.Errorf("round %d: %w", m.Round, err)
+			}
+			where = turned(where, next)
+			next = where
+			for k, by := range [][]int{labels[i], truth} {
+				if k == 1 && len(truth) == 0 {
+					rows = rows[:1]
+					break
+				}
+				f, name, none := clientMap(where, share), clusterName, "no cluster"
+				f.X.Title, f.Y.Title = "first component", "second component"
+				f.Title, f.Width = fmt.Sprintf("Round %d, by cluster", m.Round), 380
+				f.Note = fmt.Sprintf("%.0f %% of the variance", 100*(share[0]+share[1]))
+				if k == 1 {
+					f.Title, f.Note, name, none = "by true group", "", groupName, "no group"
+				}
+				as := map[int]int{}
+				for _, l := range by {
+					as[l] = l
+				}
+				f.Series = spots(where, by, name, none, as)
+				rows[k] = append(rows[k], f)
+			}
+		}
+		var row chart.Row
+		for _, r := range rows {
+			slices.Reverse(r)
+			row = append(row, r.Slider("round", at...))
+		}
+		return row, nil
+	})
+}
+
+// turned turns or mirrors points [n, 2] about the origin so that they are as near as can be to others (orthogonal Procrustes).
+func turned(at, to *mat.Dense) *mat.Dense {
+	var cross, u, v, turn, out mat.Dense
+	var svd mat.SVD
+	if to == nil {
+		return at
+	}
+	cross.Mul(at.T(), to)
+	if !svd.Factorize(&cross, mat.SVDFull) || math.IsNaN(mat.Sum(&cross)) {
+		return at
+	}
+	svd.UTo(&u)
+	svd.VTo(&v)
+	turn.Mul(&u, v.T())
+	out.Mul(at, &turn)
+	return &out
 }
