@@ -322,9 +322,9 @@ def pick(at):
     need("after 20" in look(), look())
     x, y, w, h = where("input[type=range]")
     at.page.mouse.click(x + w / 2, y + h / 2)
-    until(5, "the figure after round 10", lambda: "after 10" in look(), 0.05)
+    until(DRAW_S, "the figure after round 10", lambda: "after 10" in look(), 0.05)
     at.page.evaluate("(e => { e.value = \"Fed's\"; e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')) })(document.querySelector('.jp-OutputArea .vega-bind select')); true")
-    until(5, "the other method", lambda: "after 10, again" in look(), 0.05)
+    until(DRAW_S, "the other method", lambda: "after 10, again" in look(), 0.05)
     for theme in "Dark", "Light":
         at.theme(theme)
         dim = at.page.evaluate("fedkit.dim('.jp-OutputArea .vega-bind label, .jp-OutputArea .vega-bind select', 'color')")
@@ -338,17 +338,17 @@ def pick(at):
     at.page.mouse.down()
     at.page.mouse.move(x + 0.5 * w, y + h / 2, steps=4)
     at.page.mouse.up()
-    until(5, "the map of other rounds", lambda: ticks() != before, 0.05)
+    until(DRAW_S, "the map of other rounds", lambda: ticks() != before, 0.05)
     at.photograph("pick-brushed")
     x, y, w, h = where("svg.marks:has(g.mark-line) .concat_1_group path.background")
     at.page.mouse.click(x + w / 2, y + h / 12)
-    until(5, "the clicked client", lambda: "Client 5" in ticks(), 0.05)
+    until(DRAW_S, "the clicked client", lambda: "Client 5" in ticks(), 0.05)
     at.photograph("pick-clicked")
     for i in 0, 4:  # of both maps
         at.page.evaluate(f"{svg}[2].scrollIntoView({{ block: 'center' }}); true")
         x, y, w, h = where("svg.marks:not(:has(g.mark-line)):has(g.mark-rect) g.mark-symbol.role-mark path", i)
         at.page.mouse.click(x + w / 2, y + h / 2)
-        until(5, "the client of a dot", lambda: f"Client {i % 4}" in at.page.evaluate(f"{svg}[2].textContent"), 0.05)
+        until(DRAW_S, "the client of a dot", lambda: f"Client {i % 4}" in at.page.evaluate(f"{svg}[2].textContent"), 0.05)
     return "a slider, a menu, a brush, and clicks in three maps"
 
 
