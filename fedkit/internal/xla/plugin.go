@@ -13,7 +13,6 @@ import (
 
 	"fedkit.example/fedkit/internal/plugins"
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/gobackend"
 	gxla "github.com/gomlx/go-xla/compute/xla"
 )
 
@@ -32,7 +31,7 @@ func split(config string) (backend, plugin, options string) {
 func checkConfig(config string) error {
 	backend, plugin, _ := split(config)
 	if !slices.Contains(aliases, backend) {
-		if backend != gobackend.BackendName && slices.Contains(compute.List(), backend) { // the interpreter cannot train
+		if backend != "go" && slices.Contains(compute.List(), backend) { // GoMLX's interpreter cannot train
 			return nil
 		}
 		return errors.New("must be xla:cpu, xla:cuda or xla:/path/to/plugin.so")
