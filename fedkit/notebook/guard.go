@@ -31,6 +31,12 @@ func Guard() {
 	}
 }
 
+// Initialized notes, with a hash of what they are made of, that the variables of a cell have their values, as its main begins. A cell that
+// only declares is not run if that is unchanged.
+func Initialized(hash string) {
+	_ = os.WriteFile(filepath.Join(os.Getenv("GONB_TMP_DIR"), ".fedkit", "initialized"), []byte(hash), 0o600) // without it, it is run
+}
+
 // Begin makes the stop button end runs without an error (see fedkit.Run), and ends the program when its kernel is gone: nobody
 // could see or stop it any more. In a notebook with the stock GoNB kernel, one cell declares it for all:
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
@@ -46,14 +47,27 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// Imports are added in the first line, so that all lines keep their numbers.
-func TestAddImports(t *testing.T) {
-	dir := folder(t, "package main\n\nfunc main() {\n\tplot.Show(1)\n}\n")
-	file := filepath.Join(dir, "main.go")
-	for range 2 {
-		expect.OK(t, addImports(file))
-		got := expect.Value(os.ReadFile(file))(t)
-		expect.That(t, string(got) == "package main; import \"fedkit.example/fedkit/plot\"\n\nfunc main() {\n\tplot.Show(1)\n}\n", "%s", got)
+// A cell whose names are all known gets what it uses and loses what it does not; all lines keep their numbers. Otherwise goimports decides.
+func TestSetImports(t *testing.T) {
+	const block = "import (\n\t\"math\"\n\t\"example.com/go-own\"\n)\n\n"
+	for cell, want := range map[string]string{
+		"func main() {\n\tplot.Show(1)\n}\n":                   "package main; import \"fedkit.example/fedkit/plot\"\n\n",
+		"func main() { flag.Parse(); plot := x; plot.Show() }": "package main; import \"flag\"\n\n",
+		block + "func main() { math.Sqrt(1) }\n":               "package main\n\nimport (\n\t\"math\"\n\t                    \n)\n\n",
+		block + "func main() { strings.Cut() }\n":              "package main; import \"strings\"\n\nimport (\n\t      \n\t                    \n)\n\n",
+		block + "func main() { own.X() }\n":                    "", // go-own may be called own
+		block + "func main() { rand.X() }\n":                   "", // there are two
+		"import (\n\tm \"math\"\n\t_ \"embed\"\n)\n":           "package main\n\nimport (\n\t        \n\t_ \"embed\"\n)\n",
+	} {
+		file := filepath.Join(folder(t, "package main\n\n"+cell), "main.go")
+		for range 2 {
+			known := expect.Value(setImports(file))(t)
+			got := string(expect.Value(os.ReadFile(file))(t))
+			expect.That(t, known == (want != "") && strings.HasPrefix(got, want), "%q: %v, %q", cell, known, got)
+			expect.That(t, known || strings.Contains(got, "go-own"), "%q: an import is gone: %q", cell, got)
+		}
 	}
-	expect.Error(t)(0, addImports(filepath.Join(dir, "none.go")))
+	for _, file := range []string{filepath.Join(t.TempDir(), "none.go"), filepath.Join(folder(t, "package main\n\nfunc"), "main.go")} {
+		expect.Error(t)(setImports(file))
+	}
 }

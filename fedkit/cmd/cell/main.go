@@ -5,7 +5,7 @@
 //     compiler's messages are followed by hints (see hinted)
 //   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see wrap)
 //   - mistakes: what is wrong in a cell that Go's parser refuses (see mistakes)
-//   - imports: packages that the cell uses are imported (see wanted)
+//   - imports: packages that the cell uses are imported, others are not (see setImports)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
 // Under the name gopls it stands before gopls (see help): "gopls PROGRAM SOCKET".
@@ -46,8 +46,8 @@ func main() {
 		os.Stdout.WriteString(mistakes(dir))
 		return
 	case args[0] == "imports" && len(args) == 2:
-		if err := addImports(args[1]); err != nil {
-			fail(err)
+		if known, err := setImports(args[1]); err != nil || !known { // then goimports says what is wrong
+			os.Exit(1)
 		}
 		return
 	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
@@ -78,10 +78,21 @@ var noValue = regexp.MustCompile(`\(no value\) used as value`)
 // build builds the cell and returns go's exit status. Only the compiler knows whether the call on the last line has a value. If
 // it has none, the cell is built again without showing it; until then nothing was linked.
 func (c cell) build() int {
+	if c.settled() {
+		return c.declare()
+	}
+	if i := slices.Index(c.args, "-o"); i >= 0 {
+		_ = os.Remove(c.args[i+1]) // go does not replace what declare builds
+	}
 	out, status := c.compile("main.go", true)
 	if status != 0 && noValue.Match(out) {
 		out, status = c.compile("main.go", false)
 	}
+	return c.report(out, status)
+}
+
+// report writes what the compiler says, with hints, and passes its status on.
+func (c cell) report(out []byte, status int) int {
 	if status != 0 {
 		out = []byte(strings.TrimSpace(hinted(string(out), c.dir)))
 	} else {

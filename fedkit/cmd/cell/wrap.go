@@ -19,7 +19,7 @@ const (
 	musts    = "github.com/janpfeifer/must"
 )
 
-// wrap returns the cell with Guard deferred in main and, if show is set, with main's last statement passed to Show if it is an
+// wrap returns the cell with Guard deferred in main, which says first that all variables have their values (see settled), and, if show is set, with main's last statement passed to Show if it is an
 // expression that may have a value. Line numbers stay, and line directives keep the columns, too.
 func wrap(path string, source []byte, show bool) ([]byte, error) {
 	fset := token.NewFileSet()
@@ -48,7 +48,7 @@ func wrap(path string, source []byte, show bool) ([]byte, error) {
 	insert(file.Name.End(), imports)
 	insert(endOfImports(file), variables)
 	if main != nil {
-		insert(main.Body.Lbrace+1, " defer fedkitguard.Guard(); "+place(main.Body.Lbrace+1))
+		insert(main.Body.Lbrace+1, fmt.Sprintf(" fedkitguard.Initialized(%q); defer fedkitguard.Guard(); %s", initial(file, source), place(main.Body.Lbrace+1)))
 	}
 	if last != nil {
 		insert(last.Pos(), by+".Show("+place(last.Pos()))
@@ -142,11 +142,21 @@ func lastValue(file *ast.File, main *ast.FuncDecl) ast.Expr {
 	case *ast.FuncLit:
 		return nil
 	case *ast.CallExpr:
-		if silent(file, x.Fun) {
+		if silent(file, x.Fun) || drawing(x) {
 			return nil
 		}
 	}
 	return statement.X
+}
+
+// drawing reports whether a call passes a function to a method Draw, as study.Found has it.
+func drawing(call *ast.CallExpr) bool {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || method.Sel.Name != "Draw" || len(call.Args) != 1 {
+		return false
+	}
+	_, ok = call.Args[0].(*ast.FuncLit)
+	return ok
 }
 
 // silent reports whether a function is known to have nothing to show, as the most frequent last lines have: such cells are built once.
