@@ -71,21 +71,20 @@ def strip(nb):
         cell.metadata.pop("execution", None)
 
 
-def draw(nb, say):
-    """Adds PNGs to the figures, for where notebooks are only shown. A figure without one says why."""
-    for i, cell in enumerate((c for c in nb.cells if c.cell_type == "code" and c.source.strip()), 1):
-        for out in cell.get("outputs", []):
-            spec = out.get("data", {}).get("application/vnd.vegalite.v5+json")
-            if spec:
-                try:
-                    file, width, height = picture(spec)
-                except Exception as e:  # without vl-convert, or whatever it does not draw
-                    why = f"no PNG of this figure: {(str(e).strip() or type(e).__name__).splitlines()[0]}"
-                    say(f"cell {i}: {why}")
-                    out.data["text/plain"] = f"{out.data.get('text/plain', '')}\n({why})"
-                    continue
-                out.data["image/png"] = base64.b64encode(file).decode()
-                out.metadata["image/png"] = {"width": width, "height": height}
+def draw(cell, say):
+    """Adds PNGs to a cell's figures, for where notebooks are only shown. A figure without one says why."""
+    for out in cell.get("outputs", []):
+        spec = out.get("data", {}).get("application/vnd.vegalite.v5+json")
+        if spec:
+            try:
+                file, width, height = picture(spec)
+            except Exception as e:  # without vl-convert, or whatever it does not draw
+                why = f"no PNG of this figure: {(str(e).strip() or type(e).__name__).splitlines()[0]}"
+                say(f"cell {cell.execution_count}: {why}")
+                out.data["text/plain"] = f"{out.data.get('text/plain', '')}\n({why})"
+                continue
+            out.data["image/png"] = base64.b64encode(file).decode()
+            out.metadata["image/png"] = {"width": width, "height": height}
 
 
 def picture(spec):
@@ -195,14 +194,16 @@ def write(nb, path):
 
 def run(path, timeout, pictures=False):
     """Executes one notebook in place, and draws its figures if asked to. Returns what went wrong, or None, and the seconds that processors worked, by cell."""
-    worked = {}
+    worked, drawn, artist = {}, [], ThreadPoolExecutor(1)
 
     def begin(**_):
         kernels.add(client.km.provisioner.pid)
         if ending.is_set():
             raise RuntimeError("stopped")
 
-    def over(cell_index, **_):  # after every cell, since it is not known of a kernel that is gone
+    def over(cell, cell_index, **_):  # after every cell, since it is not known of a kernel that is gone
+        if pictures:  # while the next cells are built
+            drawn.append(artist.submit(draw, cell, lambda why: print(f"     {path.name}, {why}", flush=True)))
         with contextlib.suppress(psutil.Error):
             times = psutil.Process(client.km.provisioner.pid).cpu_times()[:4]  # its own and its children's
             worked[cell_index] = sum(times) - sum(worked.values())
@@ -238,9 +239,10 @@ def run(path, timeout, pictures=False):
         finally:
             kernels.discard(client.km and client.km.provisioner and client.km.provisioner.pid)
         log.close()
+        for done in drawn:
+            done.result()
+        artist.shutdown()
         strip(nb)
-        if pictures:
-            draw(nb, lambda why: print(f"     {path.name}, {why}", flush=True))
         if problem is None:
             problem = next(flaws(nb, len(text(nb).encode()), machine_paths(tmp)), None)
     if problem is None:

@@ -53,9 +53,9 @@ class Figures(unittest.TestCase):
     def test_figures_get_pictures_or_say_why_not(self):
         spec = json.loads(Path(run_notebooks.ROOT, "fedkit/chart/testdata/log.json").read_text())
         outputs = [new_output("display_data", {"application/vnd.vegalite.v5+json": s, "text/plain": "f"}) for s in (spec, {**spec, "layer": 3})]
-        nb, said = new_notebook(cells=[new_code_cell("f.Show()", outputs=outputs)]), []
-        run_notebooks.draw(nb, said.append)
-        good, bad = nb.cells[0].outputs
+        cell, said = new_code_cell("f.Show()", execution_count=1, outputs=outputs), []
+        run_notebooks.draw(cell, said.append)
+        good, bad = cell.outputs
         self.assertEqual([f"cell 1: {bad.data['text/plain'][3:-1]}"], said)
         self.assertTrue(bad.data["text/plain"].startswith("f\n(no PNG of this figure: ") and "image/png" not in bad.data, bad.data["text/plain"])
         size = good.metadata["image/png"]
