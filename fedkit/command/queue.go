@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +139,6 @@ func (q *queueCommand) partsOf(c *console, all named, name string) (parts []*par
 		return nil, err
 	}
 	found := some.Status(of.Store, of.Extract)
-	seconds := meansOf(found.Runs)
 	for _, t := range some {
 		i := slices.IndexFunc(parts, func(p *part) bool { return p.Part == t.Value("part") })
 		if i < 0 {
@@ -148,33 +146,10 @@ func (q *queueCommand) partsOf(c *console, all named, name string) (parts []*par
 		}
 		p := parts[i]
 		if p.Runs++; slices.Contains(found.Missing, t) {
-			p.missing, p.Missing, p.Hours = append(p.missing, t), p.Missing+1, p.Hours+fedkit.Float(seconds.like(t)/3600)
+			p.missing, p.Missing, p.Hours = append(p.missing, t), p.Missing+1, p.Hours+fedkit.Float(found.Seconds(t)/3600)
 		}
 	}
 	return parts, nil
-}
-
-// means are the mean seconds of runs, by name and labels and by part.
-type means map[string]*struct{ sum, n float64 }
-
-func meansOf(runs study.Runs) means {
-	m := means{}
-	for _, r := range runs {
-		of, _ := r.Value("part")
-		for _, key := range []string{r.String(), "part " + of} {
-			if m[key] == nil {
-				m[key] = new(struct{ sum, n float64 })
-			}
-			m[key].sum, m[key].n = m[key].sum+r.Seconds, m[key].n+1
-		}
-	}
-	return m
-}
-
-// like returns the mean of the runs that differ from a trial in the seed alone, else of those of its part; NaN of none.
-func (m means) like(t *study.Trial) float64 {
-	of := cmp.Or(m[t.String()], m["part "+t.Value("part")], new(struct{ sum, n float64 }))
-	return of.sum / of.n
 }
 
 // print lists what is missing.

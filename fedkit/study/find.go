@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/table"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Found is the part of a plan's runs that was found.
@@ -29,7 +31,8 @@ type Found struct {
 	several      int               // number of runs that were found more than once
 	unread       int               // number of runs whose files are not here
 	damaged      []error
-	command      string // that computes them, if they are the full part of a notebook
+	took         map[string][]float64 // seconds of runs, by name and labels and by part
+	command      string               // that computes them, if they are the full part of a notebook
 }
 
 // Find returns the runs of the plan that exist, and computes nothing: those stored in a folder, and otherwise those of an extract
@@ -53,7 +56,7 @@ func (p Plan) Find(dir, extract string) (*Found, error) {
 
 // Status is Find for a plan of which there may be no run yet.
 func (p Plan) Status(dir, extract string) *Found {
-	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, why: map[*Trial]string{}}
+	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, why: map[*Trial]string{}, took: map[string][]float64{}}
 	stored, damaged := List(dir)
 	f.damaged = append(damaged, stored.Older(dir))
 	inStore, inExtract := newIndex(stored), sync.OnceValue(func() *index { // if it is needed
@@ -88,9 +91,23 @@ func (p Plan) Status(dir, extract string) *Found {
 		f.device[r.About.Device]++
 		r.Name, r.Labels = t.Name(), t.labels()
 		f.Runs = append(f.Runs, &r)
+		for _, key := range []string{t.String(), inPart(t)} {
+			f.took[key] = append(f.took[key], r.Seconds)
+		}
 	}
 	return f
 }
+
+// Seconds returns how long a missing run takes where the others were computed: the mean of those that differ from it in the seed alone, else
+// of those of its part; NaN if there are none.
+func (f *Found) Seconds(t *Trial) float64 {
+	if of := f.took[t.String()]; len(of) > 0 {
+		return stat.Mean(of, nil)
+	}
+	return stat.Mean(f.took[inPart(t)], nil)
+}
+
+func inPart(t *Trial) string { return "part " + t.Value("part") }
 
 // errYAML is the error of runs that no plan finds, since they name their data and model as a study in YAML did.
 var errYAML = errors.New("written for a study in YAML: studies are Go now, in notebooks/studies; run the study again, which takes those of its folder as they are, and computes the others")
@@ -257,7 +274,7 @@ func (f *Found) others() string {
 	return says
 }
 
-// String reports, in a line each, where the runs are from, which are missing or failed, and what other code computed.
+// String reports, in a line each, where the runs are from, which are missing (and how long these take) or failed, and what other code computed.
 func (f *Found) String() string {
 	var lines []string
 	say := func(n int, what, more string) {
@@ -271,8 +288,8 @@ func (f *Found) String() string {
 	}
 	if len(f.Runs) == 0 {
 		lines = append(lines, f.none())
-	} else if len(f.Missing) > 0 {
-		say(len(f.Missing), "missing", first3(different(f.Missing, (*Trial).called), "; ")+f.others())
+	} else if n := len(f.Missing); n > 0 {
+		say(n, "missing", first3(different(f.Missing, (*Trial).called), "; ")+f.hours()+f.others())
 	}
 	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
 	say(f.unread, "taken without the files that they read, which are not here and may have other content", "")
@@ -302,6 +319,25 @@ func (f *Found) String() string {
 		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(seconds), f.command))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// hours says how long the missing runs take, as far as that is known.
+func (f *Found) hours() string {
+	known, unknown := 0.0, 0
+	for _, t := range f.Missing {
+		if s := f.Seconds(t); math.IsNaN(s) {
+			unknown++
+		} else {
+			known += s
+		}
+	}
+	switch {
+	case unknown == len(f.Missing):
+		return ""
+	case unknown > 0:
+		return fmt.Sprintf(" (about %s of runs, without %d of which none of their part is there)", table.Seconds(known), unknown)
+	}
+	return fmt.Sprintf(" (about %s of runs)", table.Seconds(known))
 }
 
 // computed says when, on which processors and from which commits the runs were computed.

@@ -85,7 +85,7 @@ func TestFind(t *testing.T) {
 	compute(t, findable(4, fedkit.Local{Batch: 16, LR: 0.3})[:2], store)
 	check(p, 6, 6, 0)
 	must.M(append(runs[:1:1], runs[4:]...).Remove())
-	check(p, 3, 4, 2, "runs from the folder "+store+": 3", "runs from the extract "+extract+", of 20", "missing: 2: near, part near, μ 1, seed 1; near, part near, μ 1, seed 2")
+	check(p, 3, 4, 2, "runs from the folder "+store+": 3", "runs from the extract "+extract+", of 20", "missing: 2: near, part near, μ 1, seed 1; near, part near, μ 1, seed 2 (about ")
 	// Other options of a strategy, and another partition.
 	check(findable(4, fedkit.Local{Batch: 16, LR: 0.2}), 2, 2, 4, "of these, there with other options: 2: Local.LR: 0.2, was 0.3")
 	if _, err := findable(5, local).Find(store, extract); !errors.Is(err, os.ErrNotExist) {
