@@ -1,6 +1,8 @@
 package studies
 
 import (
+	"math"
+
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/model"
@@ -53,5 +55,56 @@ func SmartSelection() study.Plan {
 			plan.add(world(partition.IID{Clients: 10, Seed: seed}), s, options, seed, "clients", "IID")
 		}
 	}
+	return study.Plan(plan)
+}
+
+// Decisions has the same on the small digits: SmartFedProx with each of its decisions switched off, on ten clients that differ and on ten
+// that are alike, and rules of selection on 20 clients, a fifth of them in each round. Per-client results are left out.
+func Decisions() study.Plan {
+	var plan list
+	options := fedkit.Options{EvalFraction: 0.5, Keep: fedkit.Keep{Scores: fedkit.Never}}
+	add := func(rule partition.Rule, name string, s fedkit.Strategy, n uint64, labels ...any) {
+		for seed := range n {
+			plan.add(study.World{Data: digits, Partition: rule, Model: study.Of(model.MLP, 64)}, named{name, s}, options, seed, labels...)
+		}
+	}
+	explore := func(rule fedkit.Selector) fedkit.Selector { return selection.Explore{Then: rule} }
+	for _, s := range []named{
+		{"SmartFedProx", &strategy.SmartFedProx{}},
+		{"FedAvg", &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 1, Batch: 32, LR: 0.1}}},
+		{"no cold start", &strategy.SmartFedProx{Selector: selection.Explore{ColdStart: 1}}},
+		{"no exploration", &strategy.SmartFedProx{Selector: selection.Explore{Rate: fedkit.Zero}}},
+		{"top ranks", &strategy.SmartFedProx{Selector: explore(selection.Hybrid{Temperature: fedkit.Zero})}},
+		{"uniform", &strategy.SmartFedProx{Selector: explore(selection.Hybrid{Temperature: math.Inf(1)})}},
+		{"published", &strategy.SmartFedProx{Selector: explore(selection.Hybrid{AsPublished: true})}},
+		{"last drift", &strategy.SmartFedProx{Smoothing: 1}},
+		{"diversity", &strategy.SmartFedProx{Selector: explore(selection.Diversity{})}},
+		{"random", &strategy.SmartFedProx{Selector: selection.Random{}}},
+		{"μ 0", &strategy.SmartFedProx{Mu: fedkit.Zero}},
+	} {
+		options.Rounds = 30
+		add(partition.Dirichlet{Clients: 10, Alpha: 0.3, Seed: 1}, s.name, s.strategy, 10, "clients", "non-IID")
+		options.Rounds = 20
+		add(partition.IID{Clients: 10, Seed: 1}, s.name, s.strategy, 5, "clients", "IID")
+	}
+	options.Rounds, options.EvalFraction = 40, 0
+	twenty := partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: 1}
+	for _, rule := range []struct {
+		name string
+		rule fedkit.Selector
+	}{
+		{"random", selection.Random{}},
+		{"diversity", explore(selection.Diversity{})},
+		{"hybrid", explore(selection.Hybrid{})},
+		{"warm hybrid", explore(selection.Hybrid{Temperature: 20})},
+		{"loss", explore(selection.Diversity{By: selection.Loss})},
+		{"dissimilarity", explore(selection.Diversity{By: selection.Dissimilarity})},
+		{"annealed", explore(selection.Annealed{From: 20, To: 1, Rounds: 40})},
+		{"fair diversity", selection.Fair{Wait: 8, Quota: 0.4, Then: explore(selection.Diversity{})}},
+	} {
+		add(twenty, rule.name, &strategy.SmartFedProx{Fraction: 0.2, Selector: rule.rule}, 10, "clients", "20", "μ", "adaptive")
+	}
+	fixed := &strategy.FedProx{Fraction: 0.2, Mu: 0.1, Local: fedkit.Local{Epochs: 1, Batch: 32, LR: 0.1}}
+	add(twenty, "random", fixed, 10, "clients", "20", "μ", "fixed")
 	return study.Plan(plan)
 }
