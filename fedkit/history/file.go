@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"sync"
 
 	"fedkit.example/datasets/room"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
+	"github.com/janpfeifer/must"
 	"github.com/klauspost/compress/flate"
 )
 
@@ -181,19 +183,26 @@ func mostUnpacked(packed int) int { return max(1<<16, 4*packed) }
 func pack(r *Record) ([]byte, error) {
 	var b, packed bytes.Buffer
 	err := gob.NewEncoder(&b).Encode(perClient{r.Results, r.Scores, r.Clusters, r.Unseen, r.ChosenOnTest, r.validation().Scores})
-	for _, level := range []int{flate.BestSpeed, flate.NoCompression} {
+	for _, w := range []*sync.Pool{fast, stored} {
 		if packed.Reset(); err == nil {
-			var w *flate.Writer
-			if w, err = flate.NewWriter(&packed, level); err == nil {
-				_, err = w.Write(b.Bytes())
-				err = errors.Join(err, w.Close())
-			}
+			z := w.Get().(*flate.Writer)
+			z.Reset(&packed)
+			_, err = z.Write(b.Bytes())
+			err = errors.Join(err, z.Close())
+			w.Put(z)
 		}
 		if b.Len() <= mostUnpacked(packed.Len()) {
 			break
 		}
 	}
 	return packed.Bytes(), err
+}
+
+// Writers that deflate and that store: to make one takes longer than a round's data.
+var fast, stored = writers(flate.BestSpeed), writers(flate.NoCompression)
+
+func writers(level int) *sync.Pool {
+	return &sync.Pool{New: func() any { return must.M1(flate.NewWriter(nil, level)) }} // there are these levels
 }
 
 // unpack is the inverse of pack.

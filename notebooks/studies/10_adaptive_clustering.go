@@ -121,5 +121,16 @@ func AdaptiveClustering() study.Plan {
 			add("angles", rotated, study.HeldOut{Clients: 4, Seed: 1}, 10, s, seed)
 		}
 	}
+
+	// The same on a small scale: eight clients with 600 images each, two at each angle
+	pairs := selection.OnePerCluster{Labels: []int{0, 0, 1, 1, 2, 2, 3, 3}}
+	few := partition.Take{Of: partition.Rotations{Of: partition.IID{Clients: 8, Seed: 1}}, Train: 600}
+	for seed := range seeds(5) {
+		small := func(name string, s fedkit.Strategy) { add("few at angles", few, all, 10, named{name, s}, seed) }
+		small("all eight", &strategy.FedAvg{Local: local})
+		small("four clusters, Reuse", &strategy.AdaptiveClustering{P: 4, SAProb: 1, Reuse: true, Local: local})
+		small("clustered once", &strategy.FedAvg{Fraction: 0.5, Selector: pairs, Local: local})
+		small("four at random", &strategy.FedAvg{Fraction: 0.5, Local: local})
+	}
 	return study.Plan(plan)
 }

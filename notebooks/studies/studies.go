@@ -23,6 +23,7 @@ var All = []study.Named{
 	{Name: "04_robust", Plan: Robust},
 	{Name: "05_client_drift", Plan: ClientDrift},
 	{Name: "07_smart_selection", Plan: SmartSelection},
+	{Name: "07_decisions", Plan: Decisions},
 	{Name: "08_fedprism", Plan: FedPRISM},
 	{Name: "09_fedclust", Plan: FedClust},
 	{Name: "10_adaptive_clustering", Plan: AdaptiveClustering},
