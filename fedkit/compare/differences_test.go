@@ -186,6 +186,10 @@ func TestRemarks(t *testing.T) {
 	if tab := Table(short, seeded(1, ran("A", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds") {
 		t.Errorf("note of the table: %q", tab.Note)
 	}
+	thin := seeded(1, ran("A", 0.1, 0.2, 0.3)) // as extracts are
+	if thin.Rounds = thin.Rounds[2:]; strings.Contains(Table(long, thin).Note, "rounds") {
+		t.Errorf("note of the table: %q", Table(long, thin).Note)
+	}
 }
 
 // With twelve pairs, the test is Wilcoxon's: of two methods, the first p value is compared with 2.5 %, the second with 5 %.

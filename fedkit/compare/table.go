@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -352,11 +353,12 @@ func Remarks(gs []*Group) (all []string) {
 		for _, r := range g.Repeats {
 			all = append(all, fmt.Sprintf("%s: seed %d was given again and counts once", g.Name, r.History.Seed))
 		}
-		least, most, stopped := g.Runs[0].Rounds, g.Runs[0].Rounds, false
+		least, most, stopped := math.MaxInt, 0, false
 		for _, r := range g.Runs {
-			least, most = min(least, r.Rounds), max(most, r.Rounds)
+			rounds := cmp.Or(r.History.Last(), &history.Record{}).Round // an extract does not have them all
+			least, most = min(least, rounds), max(most, rounds)
 			if r.History.Stopped {
-				all, stopped = append(all, fmt.Sprintf("%s: stopped after %d rounds", g.nameOf(r), r.Rounds)), true
+				all, stopped = append(all, fmt.Sprintf("%s: stopped after %d rounds", g.nameOf(r), rounds)), true
 			}
 		}
 		if least < most && !stopped {

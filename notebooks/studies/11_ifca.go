@@ -13,7 +13,7 @@ import (
 	"fedkit.example/notebooks/examples"
 )
 
-// IFCA has IFCA on Rotated MNIST at the sizes of the paper, of its authors' code, and of a comparison, and on its synthetic data: 952 runs.
+// IFCA has IFCA on Rotated MNIST at the sizes of the paper, of its authors' code, and of a comparison, and on its synthetic data: 980 runs.
 //
 // Local work is ten steps of full-batch gradient descent with η = 0.1 everywhere, and networks start as PyTorch's do.
 func IFCA() study.Plan {
@@ -26,8 +26,9 @@ func IFCA() study.Plan {
 		return study.World{Data: mnist, Partition: rule, Model: study.Of(model.UniformInit, study.Of(model.MLP, 200))}
 	}
 	ifca := named{"IFCA", &strategy.IFCA{K: 4, Local: steps}}
-	fedavg := named{"FedAvg", &strategy.FedAvg{Local: steps}}
-	alone := named{"alone", &strategy.LocalOnly{Local: steps}}
+	best, oneShot := named{"best of 3", &strategy.IFCA{K: 4, Restarts: 3, Local: steps}}, named{"one-shot", &strategy.OneShot{K: 4, Local: steps}}
+	lcfl, cfl := named{"LCFL", &strategy.LCFL{K: 4, Local: steps}}, named{"CFL", &strategy.CFL{Eps1: 0.35, Eps2: 0.75, First: 3, Local: steps}}
+	fedavg, alone := named{"FedAvg", &strategy.FedAvg{Local: steps}}, named{"alone", &strategy.LocalOnly{Local: steps}}
 
 	// 40 clients with 50 images each, ten of each angle; eight of them are unseen. Option I takes gradients, in 100 rounds.
 	for seed := range seeds(5) {
@@ -38,7 +39,7 @@ func IFCA() study.Plan {
 			{"IFCA, k = 2", &strategy.IFCA{K: 2, Local: steps}},
 			{"IFCA, k = 6", &strategy.IFCA{K: 6, Local: steps}},
 			{"IFCA, k = 8", &strategy.IFCA{K: 8, Local: steps}},
-			{"IFCA, best of 3", &strategy.IFCA{K: 4, Restarts: 3, Local: steps}},
+			{"IFCA, best of 3", best.strategy},
 			{"IFCA, best of 5", &strategy.IFCA{K: 4, Restarts: 5, Local: steps}},
 			{"IFCA, half", &strategy.IFCA{K: 4, Fraction: 0.5, Local: steps}},
 			{"option I", &strategy.IFCA{K: 4, Gradients: true}},
@@ -46,12 +47,8 @@ func IFCA() study.Plan {
 			{"option I, stochastic", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1, Batch: 10}},
 			{"option I, half, m = |S|", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1, Fraction: 0.5}},
 			{"option I, half, m = M", &strategy.IFCA{K: 4, Gradients: true, Gamma: 1, Fraction: 0.5, AllClients: true}},
-			{"one-shot", &strategy.OneShot{K: 4, Local: steps}},
-			{"LCFL", &strategy.LCFL{K: 4, Local: steps}},
-			{"CFL", &strategy.CFL{Eps1: 0.35, Eps2: 0.75, First: 3, Local: steps}},
-			{"CFL, no split", &strategy.CFL{Eps1: fedkit.Zero, Local: steps}},
-			fedavg,
-			alone,
+			oneShot, lcfl, cfl, {"CFL, no split", &strategy.CFL{Eps1: fedkit.Zero, Local: steps}},
+			fedavg, alone,
 		} {
 			rounds := 30
 			if strings.HasPrefix(s.name, "option I") {
@@ -59,6 +56,16 @@ func IFCA() study.Plan {
 			}
 			plan.add(w, s, options(rounds, 0), seed, "part", "comparison")
 		}
+	}
+
+	// Four more seeds of the small part, which computes seed 0: fewer hidden units and rounds
+	small := world(partition.Take{Of: partition.Rotations{Of: partition.IID{Clients: 40, Seed: 1}}, Train: 50, Seed: 1})
+	small.Model, small.HoldOut = study.Of(model.UniformInit, study.Of(model.MLP, 32)), study.HeldOut{Clients: 8, Seed: 1}
+	for seed := range seeds(4) {
+		for _, s := range []named{ifca, oneShot, lcfl, cfl, fedavg, alone} {
+			plan.add(small, s, options(10, 1), seed, "part", "small")
+		}
+		plan.add(small, best, options(19, 1), seed, "part", "small")
 	}
 
 	// The size at which the authors' code was run

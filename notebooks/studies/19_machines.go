@@ -23,7 +23,7 @@ func Machines() study.Plan {
 		for _, α := range []float64{0.3, 3} {
 			for seed := range seeds(3) {
 				world := study.World{Data: digits, Partition: partition.Dirichlet{Clients: 40, Alpha: α}, Model: study.Of(model.MLP, 64)}
-				plan.add(world, s, fedkit.Options{Rounds: 20, EvalEvery: 10}, seed, "α", α)
+				plan.add(world, s, fedkit.Options{Rounds: 10, EvalEvery: 10}, seed, "α", α)
 			}
 		}
 	}
