@@ -59,12 +59,13 @@ func TestDeclare(t *testing.T) {
 		{start + "func more() {}\n", "flag.Parse()", "declared"},
 		{start + "func more() { undefined() }\n", "flag.Parse()", "not built"},
 		{start + "func more() { println(1) }\n", "flag.Parse(); more()", "run1\n"},
-		{start + "var y = 1\n", "flag.Parse()", "run"},
+		{start + "var y = []T{1, -2}\n", "flag.Parse()", "declared"},
+		{start + "var y = map[string]func() int{\"size\": size, \"none\": func() int { panic(1) }}\n", "flag.Parse()", "declared"},
+		{start + "var y = size()\n", "flag.Parse()", "run"},
 		{start, "flag.Parse()", "run"},
 		{strings.Replace(start, "return b", "return b + 1", 1), "flag.Parse()", "run"},
 		{strings.Replace(start, "= iota", "= iota + 1", 1), "flag.Parse()", "run"},
 		{strings.Replace(start, "= iota", "= iota + 1", 1), "flag.Parse()", "declared"},
-		{"", "flag.Parse()", "run"},
 		{"func more() {}\n", "flag.Parse()", "declared"},
 	} {
 		got := built(c.declarations, c.statements)

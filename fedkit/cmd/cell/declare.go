@@ -27,8 +27,9 @@ func (c cell) settled() bool {
 	if main == nil || !slices.Equal(source[main.Body.Pos()-file.FileStart:main.Body.End()-file.FileStart], []byte("{ flag.Parse() }")) {
 		return false
 	}
-	before, err := os.ReadFile(own(c.dir, "initialized"))
-	return err == nil && string(before) == initial(file, source)
+	now := initial(file, source)
+	before, _ := os.ReadFile(own(c.dir, "initialized"))
+	return now == "" || now == string(before)
 }
 
 // declare compiles the cell, and builds a program that does nothing.
@@ -45,7 +46,7 @@ func (c cell) declare() int {
 	return c.report(out, status)
 }
 
-// initial is a hash of a cell's variables, its functions init, and of all that they use of it.
+// initial is a hash of a cell's functions init, of its variables but the plain ones, and of all that they use of it; "" if there are none.
 func initial(file *ast.File, source []byte) string {
 	byName := map[string][]ast.Node{}
 	var list []ast.Node
@@ -72,12 +73,15 @@ func initial(file *ast.File, source []byte) string {
 					for _, name := range s.Names {
 						byName[name.Name] = append(byName[name.Name], d)
 					}
-					if d.Tok == token.VAR {
+					if d.Tok == token.VAR && !plain(s) {
 						list = append(list, s)
 					}
 				}
 			}
 		}
+	}
+	if len(list) == 0 {
+		return ""
 	}
 	hash, seen := sha256.New(), map[ast.Node]bool{}
 	for len(list) > 0 {
@@ -95,4 +99,25 @@ func initial(file *ast.File, source []byte) string {
 		})
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil))
+}
+
+// plain reports whether a variable gets its value without a call or anything else that can fail or take time.
+func plain(s *ast.ValueSpec) bool {
+	is := true
+	for _, v := range s.Values {
+		ast.Inspect(v, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.BasicLit, *ast.CompositeLit, *ast.KeyValueExpr, *ast.Ident, *ast.SelectorExpr, nil,
+				*ast.ArrayType, *ast.MapType, *ast.StructType, *ast.FuncType, *ast.FieldList, *ast.Field:
+			case *ast.UnaryExpr:
+				is = is && n.(*ast.UnaryExpr).Op != token.ARROW
+			case *ast.FuncLit: // is not run
+				return false
+			default:
+				is = false
+			}
+			return is
+		})
+	}
+	return is
 }
