@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -109,6 +110,21 @@ func TestGuard(t *testing.T) {
 }
 
 // A cell ends with the kernel that started it: here a process that starts another and exits once that has begun.
+func TestInitialized(t *testing.T) {
+	t.Setenv("GONB_TMP_DIR", t.TempDir())
+	Initialized("a") // without the folder, nothing is noted
+	of := filepath.Join(os.Getenv("GONB_TMP_DIR"), ".fedkit")
+	if err := os.Mkdir(of, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, hash := range []string{"a", "bc"} {
+		Initialized(hash)
+		if b, err := os.ReadFile(filepath.Join(of, "initialized")); err != nil || string(b) != hash {
+			t.Errorf("%q, %v, want %s", b, err, hash)
+		}
+	}
+}
+
 func TestBegin(t *testing.T) {
 	again := func(as string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestBegin$")

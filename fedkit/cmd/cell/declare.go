@@ -106,11 +106,11 @@ func plain(s *ast.ValueSpec) bool {
 	is := true
 	for _, v := range s.Values {
 		ast.Inspect(v, func(n ast.Node) bool {
-			switch n.(type) {
+			switch n := n.(type) {
 			case *ast.BasicLit, *ast.CompositeLit, *ast.KeyValueExpr, *ast.Ident, *ast.SelectorExpr, nil,
 				*ast.ArrayType, *ast.MapType, *ast.StructType, *ast.FuncType, *ast.FieldList, *ast.Field:
 			case *ast.UnaryExpr:
-				is = is && n.(*ast.UnaryExpr).Op != token.ARROW
+				is = is && n.Op != token.ARROW
 			case *ast.FuncLit: // is not run
 				return false
 			default:

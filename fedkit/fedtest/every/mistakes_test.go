@@ -153,7 +153,7 @@ var indexing = []string{"cluster.CosineDistances", "cluster.FromRows", "cluster.
 var leftOut = []string{"flight.InFlight", "xla.Program", "task.Training", "task.Batch", "sim.Clock", "sim.Message", "sim.Times", "sim.Wait", "fedkit.Round", "fedkit.Local.Rate", "fedkit.NewProgram", "fedkit.NewPrograms",
 	"progress.Run", "progress.Watcher", "convex.Problem", "fedtest.Suite", "datasets.Loader", "history.ReadOpen", "history.EndLine", "history.HeadingLine", "history.RecordLine",
 	"chart.Display", "chart.Figure.PNG", "chart.Row.PNG", "chart.Figure.Save", "chart.Row.Save", "chart.Figure.Show", "chart.Row.Show", "table.Table.Show",
-	"notebook.Begin", "notebook.Guard", "notebook.Panic", "notebook.Show", "plot.Show", "chart.Colors"}
+	"notebook.Begin", "notebook.Guard", "notebook.Initialized", "notebook.Panic", "notebook.Show", "plot.Show", "chart.Colors"}
 
 // mistaken calls functions with absurd arguments.
 type mistaken struct {
