@@ -1,6 +1,8 @@
 package studies
 
 import (
+	"fmt"
+
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
@@ -51,4 +53,50 @@ func ClientDrift() study.Plan {
 		}
 	}
 	return study.Plan(plan)
+}
+
+// Stragglers has those of section 4: the FedProx paper's synthetic(1, 1), but at most 100 rows of each client and 40 rounds.
+func Stragglers() study.Plan {
+	var plan list
+	w := study.World{Data: datasets.Synthetic{Alpha: 1, Beta: 1, Seed: 1}, Model: study.Of(model.LogisticRegression),
+		Partition: partition.Take{Of: partition.Natural{}, Train: 100, Seed: 1}}
+	for _, share := range []float64{0.5, 0.9} {
+		add := func(name string, drop bool, μ float64) {
+			s := &Straggling{Share: share, Drop: drop, Local: fedkit.Local{Epochs: 20, Batch: 10, LR: 0.01, Prox: μ}}
+			for seed := range uint64(5) {
+				o, percent := fedkit.Options{Rounds: 40, EvalEvery: 2, Keep: totals}, fmt.Sprintf("%.0f %%", 100*share)
+				plan.add(w, named{name, s}, o, seed, "stragglers", percent)
+			}
+		}
+		add("FedAvg, drops them", true, 0)
+		add("FedAvg, keeps their work", false, 0)
+		add("FedProx, μ = 1, keeps it", false, 1)
+	}
+	return study.Plan(plan)
+}
+
+// Straggling is FedAvg in which a Share of each cohort is late, after 1 to E − 1 epochs, which count or are dropped. Local.Prox: FedProx.
+type Straggling struct {
+	Share float64
+	Drop  bool
+	Local fedkit.Local
+	strategy.State
+}
+
+// Round implements fedkit.Strategy.
+func (s *Straggling) Round(r *fedkit.Round) error {
+	job := fedkit.Job{Start: s.X, Local: s.Local}
+	chosen, rng := r.Select(nil, 1.0/3), r.Rand("stragglers")
+	for i, at := range rng.Perm(len(chosen)) {
+		late, done := float64(at) < s.Share*float64(len(chosen)), 1+rng.IntN(s.Local.Epochs-1)
+		if !late {
+			done = s.Local.Epochs
+		}
+		if !late || !s.Drop {
+			job.Clients, job.Epochs = append(job.Clients, chosen[i]), append(job.Epochs, done)
+		}
+	}
+	u := r.Train(job)
+	s.X = u.Models.Mean(u.Examples())
+	return r.Err()
 }
