@@ -19,7 +19,9 @@ func ClientDrift() study.Plan {
 	var plan list
 	local := fedkit.Local{Epochs: 10, Batch: 64, LR: 0.01, Optimizer: fedkit.WeightDecay{Lambda: 1e-4, Then: fedkit.Momentum{Beta: 0.9}}}
 	for seed := range seeds(5) {
-		labels := func(k int) partition.Rule { return partition.Classes{Clients: 10, PerClient: k, Drawn: true, Seed: seed} }
+		labels := func(k int) partition.Rule {
+			return partition.Classes{Clients: 10, PerClient: k, Drawn: true, Seed: seed}
+		}
 		rules := []partition.Rule{partition.IID{Clients: 10, Seed: seed},
 			partition.Dirichlet{Clients: 10, Alpha: 0.5, Redraw: true, Seed: seed}, labels(1), labels(2), labels(3)}
 		for _, d := range []struct {
