@@ -4,6 +4,7 @@
 // What each of them shows:
 //
 //	FedNova   epochs per client, and normalized averaging
+//	Straggling epochs per client that change from round to round
 //	FedDyn    a Shift that the client keeps, without traffic
 //	Ditto     a personal model (strategy.Personal): a job whose models stay local; ServeUnseen for unseen clients
 //	PFedHN    a network at the server that makes each client's model, differentiated in a program

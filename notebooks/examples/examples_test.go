@@ -124,6 +124,7 @@ func TestIdentities(t *testing.T) {
 		fed  *fedkit.Federation
 		a, b fedkit.Strategy
 	}{
+		{"Straggling, none late = FedAvg", plain, &examples.Straggling{Fraction: 0.5, Drop: true, Local: l}, avg},
 		{"FedNova with equal steps = FedAvg", plain, &examples.FedNova{Fraction: 0.5, Local: l}, avg},
 		{"FedDyn's first round = FedProx with a server step of 1 + |S|/M", plain, &examples.FedDyn{Fraction: 0.5, Local: l, Alpha: 0.3},
 			&strategy.FedOpt{Fraction: 0.5, Local: near, Server: server.SGD{LR: 1.5}}},

@@ -22,6 +22,7 @@ var All = []study.Named{
 	{Name: "03_clients", Plan: ClientOptimizers},
 	{Name: "04_robust", Plan: Robust},
 	{Name: "05_client_drift", Plan: ClientDrift},
+	{Name: "05_stragglers", Plan: Stragglers},
 	{Name: "06_personal", Plan: Personal},
 	{Name: "07_smart_selection", Plan: SmartSelection},
 	{Name: "07_decisions", Plan: Decisions},

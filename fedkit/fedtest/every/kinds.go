@@ -34,7 +34,7 @@ type Kind struct {
 var Kinds = []Kind{
 	{reflect.TypeFor[fedkit.Strategy](), append(kindsOf(Strategies()),
 		&examples.APFL{}, &examples.CGPFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.DPSGD{}, &examples.DPFedAvg{}, &examples.Fed3R{}, &examples.FedCOF{}, &examples.FedDF{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedGroup{}, &examples.FedLAMA{}, &examples.FedLC{},
-		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HCFL{}, &examples.HetLoRA{}, &examples.HierFAVG{}, &examples.InTurn{}, &examples.LCFed{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{})},
+		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HCFL{}, &examples.HetLoRA{}, &examples.HierFAVG{}, &examples.InTurn{}, &examples.LCFed{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{}, &examples.Straggling{})},
 	{reflect.TypeFor[fedkit.Aggregator](), []any{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
 		aggregate.GeometricMedian{}, aggregate.NearestMix{}}},
