@@ -101,6 +101,9 @@ func (p Plan) Status(dir, extract string) *Found {
 // Seconds returns how long a missing run takes where the others were computed: the mean of those that differ from it in the seed alone, else
 // of those of its part; NaN if there are none.
 func (f *Found) Seconds(t *Trial) float64 {
+	if t == nil {
+		return math.NaN()
+	}
 	if of := f.took[t.String()]; len(of) > 0 {
 		return stat.Mean(of, nil)
 	}

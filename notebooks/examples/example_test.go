@@ -48,6 +48,20 @@ func ExampleFedNova() {
 	// Output: more than 70 % right: true
 }
 
+// What late clients have done by the end of a round counts, or is not even sent.
+func ExampleStraggling() {
+	late := after(20, digits(), &examples.Straggling{Fraction: 0.5, Share: 0.5, Local: short})
+	less := after(20, digits(), &examples.Straggling{Fraction: 0.5, Share: 0.5, Drop: true, Local: short})
+	fmt.Println("more than 70 % right:", late.Accuracy() > 0.7)
+	fmt.Println("if they are dropped, half of the bytes:", less.Last().BytesUp*2 == late.Last().BytesUp)
+	none := after(2, digits(), &examples.Straggling{Fraction: 0.05, Share: 0.5, Drop: true, Local: short})
+	fmt.Println("if nobody is left, none:", none.Last().BytesUp)
+	// Output:
+	// more than 70 % right: true
+	// if they are dropped, half of the bytes: true
+	// if nobody is left, none: 0
+}
+
 // The correction of client drift stays with the clients: traffic is FedAvg's.
 func ExampleFedDyn() {
 	dyn := after(20, digits(), &examples.FedDyn{Fraction: 0.5, Alpha: 0.1, Local: short})

@@ -5,7 +5,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// Straggling is FedAvg in which ⌈Share |S|⌉ clients of each cohort S, drawn anew, are late: they do 1 to E − 1 epochs, which count, or are
+// Straggling is FedAvg in which ⌈Share |S|⌉ clients of each cohort S, drawn at random, are late: they do 1 to E − 1 epochs, which count, or are
 // dropped. With Local.Prox it is FedProx as its paper compares it (Li et al., arXiv 1812.06127, §5.2). Identity: with Share = 0 it is FedAvg.
 type Straggling struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
@@ -27,6 +27,9 @@ func (s *Straggling) Round(r *fedkit.Round) error {
 		if !late || !s.Drop {
 			job.Clients, job.Epochs = append(job.Clients, chosen[i]), append(job.Epochs, done)
 		}
+	}
+	if job.Clients == nil { // nobody is left, and x stays
+		return r.Err()
 	}
 	u := r.Train(job)
 	s.X = u.Models.Mean(u.Examples())
