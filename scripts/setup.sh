@@ -241,7 +241,7 @@ prepare_cells() {
 		go mod init cell
 		go work init
 		go work use . "$root"
-		printf 'package main\n\nimport _ "github.com/gomlx/go-xla/compute/xla"\nimport _ "github.com/janpfeifer/gonb/gonbui"\n\nfunc main() {}\n' >main.go
+		printf 'package main\n\nimport _ "fedkit.example/fedkit"\nimport _ "github.com/janpfeifer/gonb/gonbui"\n\nfunc main() {}\n' >main.go
 		go list -e -deps github.com/gomlx/gomlx/core/... github.com/gomlx/gomlx/ml/... github.com/janpfeifer/must >packages
 		(cd "$root" && GOWORK=off go list -e -deps -test ./...) >tested || : # notebooks import what only examples do, and cells fetch nothing
 		(cd "$root" && GOWORK=off go list -m all) >modules || : # go doc in a cell reads the go.mod files of all of them; cells run without

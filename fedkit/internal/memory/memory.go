@@ -2,15 +2,16 @@
 package memory
 
 /*
+#define _GNU_SOURCE
 #include <stdlib.h>
 #ifdef __GLIBC__
+#include <dlfcn.h>
 #include <malloc.h>
 
-// jemalloc's, where scripts/malloc has preloaded it.
-extern int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len) __attribute__((weak));
-
-// release returns memory that nobody uses to the system.
+// release returns memory that nobody uses to the system: by jemalloc, where scripts/malloc has preloaded it. Its function is asked for
+// by name, since Go's own linker, which links cells, makes a weak symbol one that has to be there.
 static void release(void) {
+	int (*mallctl)(const char *name, void *old, size_t *old_len, void *new, size_t new_len) = dlsym(RTLD_DEFAULT, "mallctl");
 	if (mallctl)
 		mallctl("arena.4096.purge", NULL, NULL, NULL, 0); // of all arenas
 	else
