@@ -384,7 +384,7 @@ func TestPanicInAClusterer(t *testing.T) {
 	expect.Error(t, "cluster: panic: no idea\n\tcluster.Func.Cluster ")(Run(t.Context(), fed, s, Options{Rounds: 1}))
 }
 
-// Inner products of 100 rows take 12 bytes for each two of them. Too many are refused before they are computed, and by a strategy's Check
+// Inner products of 100 rows take 12 bytes for each pair of them. Too many are refused before they are computed, and by a strategy's Check
 // before anything runs.
 func TestPairsThatDoNotFitAreRefused(t *testing.T) {
 	m := Zeros(100, 3)
@@ -393,7 +393,7 @@ func TestPairsThatDoNotFitAreRefused(t *testing.T) {
 		_, points := m.Points()
 		_, gram := m.Gram()
 		for _, err := range []error{points, gram, new(Federation).FitsPairs("rows", 100)} {
-			want := "invalid: rows = 100: must be at most 99: the products of each two take 120 kB, and 120 kB are free"
+			want := "invalid: rows = 100: must be at most 99: the products of all pairs take 120 kB, and 120 kB are free"
 			fits := bytes == 120_000
 			expect.That(t, (!fits || err == nil) && (fits || err != nil && err.Error() == want), "%.0f bytes: error %v, want %q", bytes, err, want)
 		}

@@ -46,7 +46,7 @@ type studyCommand struct {
 	Models   bool `help:"Keep the final models."`
 	Add      bool `help:"Compute only what the extract lacks too, and add it."`
 	DryRun   bool `help:"Do as study status: compute nothing."`
-	Again    bool `help:"Compute everything anew, also what is stored."`
+	Again    bool `help:"Compute everything again, also what is stored."`
 	Parallel int  `placeholder:"N" help:"Number of runs side by side. Default: by machine."`
 }
 

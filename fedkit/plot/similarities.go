@@ -17,7 +17,7 @@ import (
 // maxRows is how many clients a figure of pairs shows.
 const maxRows = 200
 
-// Similarities returns the figure of the cosine similarity of each two clients' points, blue if it is positive and red if it is negative,
+// Similarities returns the figure of the cosine similarity of each pair of clients, blue if it is positive and red if it is negative,
 // the paler the nearer to 0; Show draws it. The scale begins at −1, or at 0.9, 0.99, … if all cosines
 // are larger. The cosine with a point of length 0 is 0. The diagonal has the shade of the largest cosine beside it.
 // Points whose squared lengths are 1 have their inner products as cosines, so a matrix of similarities is drawn as
@@ -70,7 +70,7 @@ func SimilaritiesOver(moments []Moment, truth ...int) *chart.Figure {
 			}
 			row[i] = new(chart.Figure)
 			drawSimilarities(row[i], cos, order, last, truth)
-			row[i].Title = fmt.Sprintf("Cosine of each two clients, round %d", m.Round)
+			row[i].Title = fmt.Sprintf("Cosine of each pair of clients, round %d", m.Round)
 		}
 		*f = *row.Slider("round", at...)
 		return nil
@@ -80,7 +80,7 @@ func SimilaritiesOver(moments []Moment, truth ...int) *chart.Figure {
 // drawSimilarities draws them with the clients in this order.
 func drawSimilarities(f *chart.Figure, cos *mat.SymDense, order, labels, truth []int) {
 	shown := chart.Thin(order, maxRows)
-	f.Name, f.Title, f.Point, f.Legend = "similarities", "Cosine of each two clients", "clients", true
+	f.Name, f.Title, f.Point, f.Legend = "similarities", "Cosine of each pair of clients", "clients", true
 	s, values := cells(cos, shown)
 	s.Of, s.Values, s.Covers = "cosine", values, []float64{least(values), 1}
 	f.Series = []chart.Series{s}

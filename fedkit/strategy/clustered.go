@@ -20,7 +20,7 @@ type Clustered struct {
 // cluster, with one fresh model, and serves every client the model of its cluster.
 type Grouped struct{ State struct{ Clustered } }
 
-// Check rejects a federation with too many clients to compare each two of them.
+// Check rejects a federation with too many clients to compare all pairs of them.
 func (s *Grouped) Check(fed *fedkit.Federation, _ int) error { return fitsClustered(fed) }
 
 // Start draws one model for all.

@@ -306,7 +306,7 @@ func TestTooManyClientsToCompareAreRefused(t *testing.T) {
 	} {
 		for _, s := range all {
 			want := field + " = 1048576: must be at most "
-			expect.Error(t, want, ": the products of each two take 13 TB, and ")(s.(fedkit.Checker).Check(&many, n))
+			expect.Error(t, want, ": the products of all pairs take 13 TB, and ")(s.(fedkit.Checker).Check(&many, n))
 			err := s.(fedkit.Checker).Check(small, small.Size())
 			expect.That(t, err == nil, "%T: error %v for %d clients", s, err, small.Size())
 		}

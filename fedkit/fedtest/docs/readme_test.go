@@ -60,7 +60,7 @@ func rows(t *testing.T, page, head string) []string {
 	}
 	_, rest, _ = strings.Cut(rest, "\n")
 	table, _, _ := strings.Cut(rest, "\n\n")
-	return strings.Split(table, "\n")
+	return strings.Split(strings.TrimSpace(table), "\n")
 }
 
 // links returns the files that the text of a page links to, as paths in the repository.

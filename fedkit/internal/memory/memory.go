@@ -42,7 +42,7 @@ const bytesPerPair = 4 + 4 + 8/2
 // FitsPairs refuses n rows if their Gram matrix takes more bytes than are free.
 func FitsPairs(field string, n int) error {
 	most := func(free float64) float64 { return math.Sqrt(free / bytesPerPair) }
-	return fits(field, n, bytesPerPair*float64(n)*float64(n), 0, "the products of each two", most)
+	return fits(field, n, bytesPerPair*float64(n)*float64(n), 0, "the products of all pairs", most)
 }
 
 // Fits refuses an option's value if it takes more bytes than are free; the bytes are proportional to size.
