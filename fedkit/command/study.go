@@ -38,6 +38,8 @@ type selection struct {
 	Store   string   `env:"FEDKIT_STUDY_DIR" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: notebooks/runs/STUDY, or runs where there is no folder notebooks."`
 	Extract string   `placeholder:"FILE" help:"One small file with what tables and curves need of the runs, for notebooks. It is read and, after a study, written. Default with that of --store: notebooks/STUDY.runs."`
 	form
+
+	ends bool // the extract has only these
 }
 
 type studyCommand struct {
@@ -87,7 +89,7 @@ func (s *selection) plan(c *console, all named) (whole, some study.Plan, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	whole = of.Plan()
+	whole, s.ends = of.Plan(), of.Ends
 	for _, p := range preset.All() {
 		if p.Name == of.Name {
 			fmt.Fprintln(c.err, p)
@@ -196,6 +198,9 @@ func (s *selection) write(whole study.Plan) error {
 	}
 	if err != nil {
 		return err
+	}
+	if s.ends {
+		return found.Runs.ExtractEnds(s.Extract)
 	}
 	return found.Runs.Extract(s.Extract)
 }

@@ -67,7 +67,12 @@ func lastLine(before []byte) string {
 // Numbers that are not whole have four decimals. The file is written atomically.
 //
 // Errors: no runs, two that are the same, a history that cannot be loaded.
-func (rs Runs) Extract(path string) (err error) {
+func (rs Runs) Extract(path string) error { return rs.write(path, false) }
+
+// ExtractEnds is Extract with only the last round of each run, to which the seconds and bytes of all are added.
+func (rs Runs) ExtractEnds(path string) error { return rs.write(path, true) }
+
+func (rs Runs) write(path string, ends bool) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("study: extract %s: %w", path, err)
@@ -89,7 +94,7 @@ func (rs Runs) Extract(path string) (err error) {
 	records, errs := each(len(rs), func(i int) ([]fedkit.Record, error) {
 		h, err := rs[i].History()
 		if h != nil {
-			return evaluated(h.Rounds), nil
+			return evaluated(h.Rounds, ends), nil
 		} else if rs[i].Error != "" {
 			err = nil
 		}
@@ -140,8 +145,8 @@ func rounded(b []byte) []byte {
 
 var errUnpacked = fmt.Errorf("it unpacks to more than %d MiB and %d times its size: must be at most that; write several extracts", unpackedAlways>>20, unpackedTimes)
 
-// evaluated returns the evaluated rounds and the last one, with the seconds and bytes since the one before.
-func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
+// evaluated returns the evaluated rounds and the last one, or only this, with the seconds and bytes since the one before.
+func evaluated(rounds []fedkit.Record, ends bool) (kept []fedkit.Record) {
 	all := !slices.ContainsFunc(rounds, func(r fedkit.Record) bool { return r.Score() == nil })
 	var since fedkit.Record
 	for i, r := range rounds {
@@ -164,7 +169,7 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 			own := *r.Clustering
 			own.Distances, r.Clustering = nil, &own
 		}
-		if since = r; r.Score() != nil || i == len(rounds)-1 {
+		if since = r; r.Score() != nil && !ends || i == len(rounds)-1 {
 			kept, since = append(kept, r), fedkit.Record{}
 		}
 	}

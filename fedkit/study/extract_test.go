@@ -106,6 +106,17 @@ func TestExtractHasTheNumbers(t *testing.T) {
 	if b, _ := os.ReadFile(again); !bytes.Equal(a, b) {
 		t.Errorf("%d bytes, then %d others", len(a), len(b))
 	}
+	// Of ends there is one round, which has the bytes of all.
+	must.M(all.ExtractEnds(again))
+	ends := must.M1(study.Open(again))
+	for _, q := range []compare.Quantity{compare.Accuracy, compare.Clients, compare.Down, compare.Up, compare.Clusters} {
+		got, want := q.Of(ends.Light()...), q.Of(all.Light()...)
+		for i := range want {
+			if rounds := len(ends.Light()[i].Rounds); rounds != 1 || got[i] != want[i] && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
+				t.Errorf("%s of the end of run %d: %v, want %v; %d rounds", q.Name, i, got[i], want[i], rounds)
+			}
+		}
+	}
 	expect.Error(t, "is there twice")(append(all, all[0]).Extract(again))
 	if err := (study.Runs{}).Extract(again); err == nil {
 		t.Error("an extract of nothing")

@@ -39,6 +39,7 @@ type Named struct {
 	Name  string      // "08_fedprism"
 	Plan  func() Plan // makes it
 	First []string    // parts that ./scripts/study queue computes before all other studies
+	Ends  bool        // its extract has only the last round of each run: for thousands of runs, of which no curve is drawn
 }
 
 // Name is the name of the trial's run.

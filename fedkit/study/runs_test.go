@@ -105,6 +105,6 @@ func FuzzReadExtract(f *testing.F) {
 
 // A round in which the server alone trained, of clients without test examples, has no totals over clients.
 func TestExtractOfTheServersRounds(t *testing.T) {
-	kept := evaluated([]fedkit.Record{{Round: 1, Server: &fedkit.ServerResult{Steps: 1}, Global: &fedkit.Score{Accuracy: 0.5, Examples: 2}}})
+	kept := evaluated([]fedkit.Record{{Round: 1, Server: &fedkit.ServerResult{Steps: 1}, Global: &fedkit.Score{Accuracy: 0.5, Examples: 2}}}, false)
 	expect.That(t, len(kept) == 1 && kept[0].Summary == nil && kept[0].Global != nil, "%+v", kept)
 }

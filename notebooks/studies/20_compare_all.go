@@ -20,18 +20,27 @@ import (
 // CompareAll has every algorithm of fedkit in four settings, with five seeds.
 //
 // Each algorithm runs as recommended, which is what its source says, or fedkit's default where it says nothing, with a local rate η of
-// 0.1 for all; as tuned, which is the best choice of the grid in Tuning, unless that is what is recommended; and long: as tuned, for
-// three times as many rounds. The first two seeds choose.
+// 0.1 for all; and as tuned, which is the best choice of the grid in Tuning, unless that is what is recommended. The first two seeds
+// choose.
 func CompareAll() study.Plan {
 	var plan list
 	for _, setting := range settings {
 		for _, a := range algorithms() {
-			best := a.best()
-			a.add(&plan, setting, "recommended", choice{}, a.length.rounds, a.length.every)
+			a.add(&plan, setting, "recommended", choice{}, a.length.rounds, a.length.every, 5)
 			if a.tuned != "" {
-				a.add(&plan, setting, "tuned", best, a.length.rounds, a.length.every)
+				a.add(&plan, setting, "tuned", a.best(), a.length.rounds, a.length.every, 5)
 			}
-			a.add(&plan, setting, "long", best, 3*a.length.rounds, a.length.everyOfLong)
+		}
+	}
+	return study.Plan(plan)
+}
+
+// Long has every algorithm as tuned, for three times as many rounds, with three seeds.
+func Long() study.Plan {
+	var plan list
+	for _, setting := range settings {
+		for _, a := range algorithms() {
+			a.add(&plan, setting, "long", a.best(), 3*a.length.rounds, a.length.everyOfLong, 3)
 		}
 	}
 	return study.Plan(plan)
@@ -46,7 +55,7 @@ func Tuning() study.Plan {
 	for _, setting := range settings {
 		for _, a := range algorithms() {
 			for _, c := range a.grid {
-				a.add(&plan, setting, c.String(), c, a.length.rounds, a.length.every)
+				a.add(&plan, setting, c.String(), c, a.length.rounds, a.length.every, 5)
 			}
 		}
 	}
@@ -154,8 +163,8 @@ func (a algorithm) best() choice {
 	return choice{}
 }
 
-// add adds the runs of a choice, with five seeds.
-func (a algorithm) add(plan *list, in setting, label string, c choice, rounds, every int) {
+// add adds the runs of a choice, with the seeds 1 to n.
+func (a algorithm) add(plan *list, in setting, label string, c choice, rounds, every int, n uint64) {
 	c.rounds = rounds
 	net := study.Of(model.MLP, 32)
 	if a.name == "APFL" {
@@ -163,7 +172,7 @@ func (a algorithm) add(plan *list, in setting, label string, c choice, rounds, e
 	}
 	keep := fedkit.Keep{Scores: fedkit.Never, Results: fedkit.Never, Clusters: fedkit.Never}
 	options := fedkit.Options{Rounds: rounds, EvalEvery: every, Keep: keep}
-	for seed := range seeds(5) {
+	for seed := range seeds(n) {
 		world := study.World{Data: mnist, Partition: in.rule(seed), Model: net, HoldOut: study.HeldOut{Clients: 8, Seed: 1},
 			Devices: in.devices(seed)}
 		plan.add(world, named{a.name, a.make(c)}, options, seed, "setting", in.name, "choice", label)
@@ -189,7 +198,7 @@ func algorithms() []algorithm {
 		{"FedMiddleAvg", usual, "η 0.3", high, func(c choice) fedkit.Strategy {
 			return &strategy.FedMiddleAvg{Fraction: half, Local: c.local()}
 		}},
-		{"FedAvgM", usual, "β 0.5", high.or("β 0.5", 0.5).at("β 0.5", 0.5, 0.3, 1), func(c choice) fedkit.Strategy {
+		{"FedAvgM", usual, "β 0.5, η 0.3", high.or("β 0.5", 0.5).at("β 0.5", 0.5, 0.3, 1), func(c choice) fedkit.Strategy {
 			return &strategy.FedAvgM{Fraction: half, Local: c.local(), Server: server.Momentum{Beta: c.value}}
 		}},
 		{"FedAdagrad", usual, "server η 0.03", servers, func(c choice) fedkit.Strategy {
@@ -256,7 +265,7 @@ func algorithms() []algorithm {
 		{"FedBuff", tens, "η 0.3", high.or("server η 0.5", 0.5), func(c choice) fedkit.Strategy {
 			return &strategy.FedBuff{Concurrency: 20, Local: c.local(), Server: server.SGD{LR: c.value}}
 		}},
-		{"CC-FedAdagrad", tens, "server η 0.03", servers, func(c choice) fedkit.Strategy {
+		{"CC-FedAdagrad", tens, "server η 0.03, η 0.3", servers, func(c choice) fedkit.Strategy {
 			return &strategy.CCFL{Concurrency: 20, Local: c.local(), Server: server.Adagrad{Form: server.Reddi, LR: c.value}}
 		}},
 		{"CC-FedAdam", tens, "η 0.3", adam, func(c choice) fedkit.Strategy {
@@ -273,11 +282,11 @@ func algorithms() []algorithm {
 		{"FedRep", usual, "", low.or("head 5 epochs", 5), func(c choice) fedkit.Strategy {
 			return &strategy.FedRep{Fraction: half, Local: c.local(), HeadEpochs: int(c.value)}
 		}},
-		{"FedPRISM", usual, "centered, T 0.1", high.or("centered, T 0.1", 0.1).at("centered, T 0.1", 0.1, 0.3, 1), func(c choice) fedkit.Strategy {
+		{"FedPRISM", usual, "centered, T 0.1, η 0.3", high.or("centered, T 0.1", 0.1).at("centered, T 0.1", 0.1, 0.3, 1), func(c choice) fedkit.Strategy {
 			return &strategy.FedPRISM{K: 4, Fraction: half, Local: c.local(), Center: c.value > 0, Temperature: c.value}
 		}},
 		// Clustered models; where there are true groups, these are four
-		{"FedClust", usual, "every 5 rounds", low.or("every 5 rounds", 5).at("every 5 rounds", 5, 0.3), func(c choice) fedkit.Strategy {
+		{"FedClust", usual, "every 5 rounds, η 0.3", low.or("every 5 rounds", 5).at("every 5 rounds", 5, 0.3, 1), func(c choice) fedkit.Strategy {
 			return &strategy.FedClust{K: 4, Fraction: half, Local: c.local(), Every: int(c.value)}
 		}},
 		{"FedClust, by cluster", usual, "", high, func(c choice) fedkit.Strategy {
@@ -317,7 +326,7 @@ func algorithms() []algorithm {
 		{"FedSC", usual, "η 0.3", high.or("parallel", 1), func(c choice) fedkit.Strategy {
 			return &strategy.FedSC{K: 4, Fraction: half, Local: c.local(), Parallel: c.value > 0}
 		}},
-		{"AdaptiveClustering", everyone, "η 0.3", high.or("sa 0.9", 0.9).at("sa 0.9", 0.9, 0.3, 1), func(c choice) fedkit.Strategy {
+		{"AdaptiveClustering", everyone, "sa 0.9, η 0.3", high.or("sa 0.9", 0.9).at("sa 0.9", 0.9, 0.3, 1), func(c choice) fedkit.Strategy {
 			return &strategy.AdaptiveClustering{Local: c.local(), SAProb: c.value}
 		}},
 		// From notebooks/examples: written against its API

@@ -1,8 +1,12 @@
 package studies
 
 import (
+	"cmp"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/compare"
+	"gonum.org/v1/gonum/stat"
 )
 
 // stored are the numbers of runs that the committed extracts have, or had once.
@@ -26,5 +30,37 @@ func TestFull(t *testing.T) {
 	}
 	if f := Full("none"); len(f.Runs) > 0 || !strings.Contains(f.String(), "there are no runs") {
 		t.Error(f)
+	}
+}
+
+// What is tuned is the best choice of the grid, by the mean over the settings and the first two seeds.
+func TestTunedIsBest(t *testing.T) {
+	if testing.Short() { // thousands of runs
+		t.Skip()
+	}
+	t.Chdir("..")
+	recommended, grid := Full("20_compare_all").Runs.Where("choice", "recommended"), Full("20_tuning").Runs
+	for _, a := range algorithms() {
+		mean := func(choice string) float64 {
+			runs := grid
+			if choice == "recommended" {
+				runs = recommended
+			}
+			of := compare.Clients.Of(runs.Where("name", a.name, "choice", choice).Any("seed", 1, 2).Light()...)
+			if len(of) != 2*len(settings) {
+				t.Errorf("%s, %s: %d runs", a.name, choice, len(of))
+			}
+			return stat.Mean(of, nil)
+		}
+		tuned := cmp.Or(a.tuned, "recommended")
+		for _, c := range append(a.grid, choice{}) {
+			other := "recommended"
+			if c != (choice{}) {
+				other = c.String()
+			}
+			if mean(other) > mean(tuned) {
+				t.Errorf("%s: %s reaches %.4f, %s only %.4f", a.name, other, mean(other), tuned, mean(tuned))
+			}
+		}
 	}
 }
