@@ -11,7 +11,7 @@ var runs = map[string]int{
 	"07_decisions": 255, "07_smart_selection": 75, "08_fedprism": 895, "09_fedclust": 350, "10_adaptive_clustering": 254, "11_ifca": 992,
 	"12_fedcluster": 275, "13_fedsc": 230,
 	"14_fedac": 590, "15_cfla": 110, "15_which_clustering": 910, "16_ccfl": 326, "17_fedeff": 80, "19_machines": 30, "20_compare_all": 2100, "20_long": 684,
-	"20_tuning": 3580, "22_models": 12, "22_speed": 10, "23_text": 6,
+	"20_tuning": 3620, "22_models": 12, "22_speed": 10, "23_text": 6,
 }
 
 // Each study has its runs, all with their federation and its model, and no two that are called the same.
