@@ -246,7 +246,7 @@ func algorithms() []algorithm {
 		{"Hybrid, explored", usual, "η 0.3", high.or("ε 0.3", 0.3), func(c choice) fedkit.Strategy {
 			return &strategy.FedAvg{Fraction: half, Local: c.local(), Selector: selection.Explore{Rate: c.value}}
 		}},
-		{"Dissimilarity", usual, "T 10", high.or("T 10", 10).at("T 10", 10, 0.3, 1), func(c choice) fedkit.Strategy {
+		{"Dissimilarity", usual, "T 10, η 0.3", high.or("T 10", 10).at("T 10", 10, 0.3, 1), func(c choice) fedkit.Strategy {
 			return &strategy.FedAvg{Fraction: half, Local: c.local(), Selector: selection.Diversity{By: selection.Dissimilarity, Temperature: c.value}}
 		}},
 		{"Annealed", usual, "η 0.3", high, func(c choice) fedkit.Strategy {
