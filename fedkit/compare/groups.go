@@ -60,7 +60,7 @@ func (g *Group) Both() bool {
 
 // Groups sorts histories by configuration, in order of appearance: their name, the strategy with its options, the data and how
 // they were dealt, the model, the pace on a clock. Histories of one group differ in their seeds only, be it the run's, the
-// partition's or that of a part of the strategy, or in the device that computed them. If groups have the same name, what differs is
+// partition's or that of a part of the strategy, or in the device or the version of fedkit that computed them. If groups have the same name, what differs is
 // added to it: "FedAvg, Local.LR 0.1", or in the end a number. Of a run that is given twice, the longer one counts.
 //
 // Errors: no history, a nil one.
@@ -120,7 +120,8 @@ func (g *Group) take(r *Run) bool {
 // identity is the key by which runs are grouped, made once so that grouping thousands of them compares strings alone.
 type identity struct {
 	configuration string // all but seeds, the rule of the partition, the data themselves and the task
-	task, device  string // a task's fingerprint has the last digits of its initial parameters, in which devices differ
+	task          string // its fingerprint has the last digits of its initial parameters, in which devices differ, and the text of its program
+	computed      string // the device, and fedkit's version, which may write another text
 	strategy      unseeded
 	partition     unseeded // of the rule; empty in old files, which fits any
 	words         string   // the partition in words, with its seeds
@@ -133,7 +134,9 @@ func (r *Run) identity() *identity {
 		return r.known
 	}
 	h := r.History
-	id := &identity{strategy: unseed(h.Config), partition: unseed(rule(h)), words: h.Partition, task: h.Task, device: h.Device}
+	id := &identity{strategy: unseed(h.Config), partition: unseed(rule(h)), words: h.Partition, task: h.Task}
+	version, _, _ := strings.Cut(h.Code, ";") // behind it is the code of the user's own
+	id.computed = h.Device + " " + version
 	if m := h.Manifest; m != nil {
 		id.data = m.Data + " " + m.Clients + " " + h.DevicesHash
 	}
@@ -150,7 +153,7 @@ func (r *Run) identity() *identity {
 // oneConfiguration compares all but seeds, and data by its hashes.
 func (a *identity) oneConfiguration(b *identity) bool {
 	p, q := a.partition.config, b.partition.config
-	return a.configuration == b.configuration && (p == "" || q == "" || p == q) && (a.task == b.task || a.device != b.device)
+	return a.configuration == b.configuration && (p == "" || q == "" || p == q) && (a.task == b.task || a.computed != b.computed)
 }
 
 // oneData reports whether two runs of one configuration had the same examples at the same clients, or may have had: those of old files,

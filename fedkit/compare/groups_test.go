@@ -86,6 +86,10 @@ func TestGroups(t *testing.T) {
 			changed(func(h *history.History) { h.Task, h.Device = "a", "cpu" }),
 			changed(func(h *history.History) { h.Seed, h.Task, h.Device = 2, "b", "cuda" }),
 			changed(func(h *history.History) { h.Seed, h.Task, h.Device = 3, "c", "cpu" })}, []string{"FedAvg (1): 2", "FedAvg (2): 1"}},
+		"versions of fedkit, which write other programs": {[]*history.History{
+			changed(func(h *history.History) { h.Task, h.Code = "a", "fedkit 1" }),
+			changed(func(h *history.History) { h.Seed, h.Task, h.Code = 2, "b", "fedkit 2; own 3" }),
+			changed(func(h *history.History) { h.Seed, h.Task, h.Code = 3, "c", "fedkit 1; own 4" })}, []string{"FedAvg (1): 2", "FedAvg (2): 1"}},
 		"names given":       {[]*history.History{one, changed(func(h *history.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
 		"a run given again": {[]*history.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
 		"other scores, all else the same": {[]*history.History{one, changed(func(h *history.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},
