@@ -20,12 +20,13 @@ type Kind struct {
 	Hardware  string // as in History.Hardware
 	Processor string // a hash of the processor's features, which its name may not tell
 	Threads   int    // of XLA on processors
-	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute, and whose convolutions they call
+	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute
+	Calls     string // whose convolutions programs call, "" if XLA's own
 }
 
 // String names hardware, threads, plugin and flags.
 func (k Kind) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s (%s), %d threads, %s %s", k.Hardware, k.Processor, k.Threads, k.Plugin, k.Flags))
+	return strings.TrimSpace(fmt.Sprintf("%s (%s), %d threads, %s %s", k.Hardware, k.Processor, k.Threads, k.Plugin, strings.TrimSpace(k.Flags+" "+k.Calls)))
 }
 
 // thisKind returns the Kind of this process. It opens the plugin.
@@ -46,7 +47,7 @@ var thisKind = sync.OnceValues(func() (k Kind, err error) {
 	model, more := xla.Processor()
 	features := sha256.Sum256([]byte(model + more))
 	return Kind{Device: xla.Kind(), Plugin: fmt.Sprintf("%s %.4x", filepath.Base(client.Plugin()), hash.Sum(nil)), Hardware: xla.Hardware(),
-		Processor: fmt.Sprintf("%.2x", features), Threads: xla.Threads(), Flags: strings.TrimSpace(xla.Flags() + " " + xla.Kernels())}, nil
+		Processor: fmt.Sprintf("%.2x", features), Threads: xla.Threads(), Flags: xla.Flags(), Calls: xla.Kernels()}, nil
 })
 
 // useGPU lets this process use one GPU, by its number among those that it may use.

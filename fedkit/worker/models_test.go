@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -30,6 +31,9 @@ func own(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 func TestEveryModel(t *testing.T) {
 	expect.Long(t, "many runs")
 	w, l := local(t, 1), fedkit.Local{Batch: 16, LR: 0.1}
+	device, hardware, err := w.Device() // which tell stored runs apart
+	expect.OK(t, err)
+	expect.That(t, device == xla.Device() && hardware == xla.Hardware(), "workers are %q on %q, this process %q on %q", device, hardware, xla.Device(), xla.Hardware())
 	for name, c := range map[string]struct {
 		fedkit.Model
 		fedkit.Strategy
