@@ -44,12 +44,13 @@ func Explore(f any, ranges ...Range) error {
 	ctx, release := Interruptible(context.Background())
 	defer release()
 	state, _ := json.Marshal(e.controls)                               // with < as \u003c
+	of := rand.Text()
 	for answered, tries := false, 0; !answered && tries < 3; tries++ { // GoNB's script gives up after half a second
 		id, moves := "explore_"+rand.Text(), make(chan []int, 1)
 		if !display.Listen(id, latest(moves)) {
 			return nil
 		}
-		form := strings.NewReplacer("{ID}", id, "{CONTROLS}", string(state)).Replace(page)
+		form := strings.NewReplacer("{ID}", id, "{OF}", of, "{CONTROLS}", string(state)).Replace(page)
 		if err := e.head.Send(map[string]any{"text/html": form, "text/plain": e.String()}, nil, false); err != nil {
 			return err
 		}
