@@ -43,7 +43,7 @@ func Explore(f any, ranges ...Range) error {
 	e.place.Draw(func() bool { return draw(e.call()) })
 	ctx, release := Interruptible(context.Background())
 	defer release()
-	state, _ := json.Marshal(e.controls)                               // with < as \u003c
+	state, _ := json.Marshal(e.controls) // with < as \u003c
 	of := rand.Text()
 	for answered, tries := false, 0; !answered && tries < 3; tries++ { // GoNB's script gives up after half a second
 		id, moves := "explore_"+rand.Text(), make(chan []int, 1)
