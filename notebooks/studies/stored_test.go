@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -35,29 +36,23 @@ func TestFull(t *testing.T) {
 
 // What is tuned is the best choice of the grid, by the mean over the settings and the first two seeds.
 func TestTunedIsBest(t *testing.T) {
-	if testing.Short() { // thousands of runs
-		t.Skip()
-	}
+	expect.Long(t, "thousands of runs")
 	t.Chdir("..")
-	recommended, grid := Full("20_compare_all").Runs.Where("choice", "recommended"), Full("20_tuning").Runs
+	all := append(Full("20_compare_all").Runs.Where("choice", "recommended"), Full("20_tuning").Runs...)
 	for _, a := range algorithms() {
+		runs := all.Where("name", a.name).Any("seed", 1, 2)
 		mean := func(choice string) float64 {
-			runs := grid
-			if choice == "recommended" {
-				runs = recommended
-			}
-			of := compare.Clients.Of(runs.Where("name", a.name, "choice", choice).Any("seed", 1, 2).Light()...)
+			of := compare.Clients.Of(runs.Where("choice", choice).Light()...)
 			if len(of) != 2*len(settings) {
 				t.Errorf("%s, %s: %d runs", a.name, choice, len(of))
 			}
 			return stat.Mean(of, nil)
 		}
-		tuned := cmp.Or(a.tuned, "recommended")
-		for _, c := range append(a.grid, choice{}) {
-			other := "recommended"
-			if c != (choice{}) {
-				other = c.String()
-			}
+		tuned, choices := cmp.Or(a.tuned, "recommended"), []string{"recommended"}
+		for _, c := range a.grid {
+			choices = append(choices, c.String())
+		}
+		for _, other := range choices {
 			if mean(other) > mean(tuned) {
 				t.Errorf("%s: %s reaches %.4f, %s only %.4f", a.name, other, mean(other), tuned, mean(tuned))
 			}
