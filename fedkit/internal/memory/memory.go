@@ -8,17 +8,28 @@ package memory
 #include <dlfcn.h>
 #include <malloc.h>
 
-// release returns memory that nobody uses to the system: by jemalloc, where scripts/malloc has preloaded it. Its function is asked for
-// by name, since Go's own linker, which links cells, makes a weak symbol one that has to be there.
+// mallctl calls jemalloc's function of that name, where scripts/malloc has preloaded it, and says whether it did. It is asked for by name,
+// since Go's own linker, which links cells, makes a weak symbol one that has to be there.
+static int mallctl(const char *name, void *value, size_t size) {
+	int (*f)(const char *name, void *old, size_t *old_len, void *new, size_t new_len) = dlsym(RTLD_DEFAULT, "mallctl");
+	return f && !f(name, NULL, NULL, value, size);
+}
+
+// release returns memory that nobody uses to the system.
 static void release(void) {
-	int (*mallctl)(const char *name, void *old, size_t *old_len, void *new, size_t new_len) = dlsym(RTLD_DEFAULT, "mallctl");
-	if (mallctl)
-		mallctl("arena.4096.purge", NULL, NULL, NULL, 0); // of all arenas
-	else
+	if (!mallctl("arena.4096.purge", NULL, 0)) // of all arenas
 		malloc_trim(0);
+}
+
+// keep lets jemalloc's first arena keep large blocks for as long as the others do. It is made before jemalloc has read that there is no
+// oversize_threshold, and else returns what a program took to the system at once.
+static void keep(void) {
+	size_t most = (size_t)1 << 60;
+	mallctl("arena.0.oversize_threshold", &most, sizeof most);
 }
 #else
 static void release(void) {}
+static void keep(void) {}
 #endif
 */
 import "C"
@@ -34,6 +45,8 @@ import (
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 )
+
+func init() { C.keep() }
 
 // bytesPerPair is the memory of a Gram matrix per ordered pair of rows: a float32 on the device, another on the host, and half of
 // the float64 that the pair shares in a symmetric matrix.
