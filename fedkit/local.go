@@ -56,7 +56,7 @@ type Local struct {
 	//	∇f = ( Σ_b g_b min(1, C/‖g_b‖₂) + N(0, z²C² I) ) / n.
 	//
 	// The norm is that of the parameters that the Job's Mask trains. The noise depends on the seed, the round, the call of Train, the
-	// client and the step. Batches are shuffled anew every epoch, while the moments accountant assumes that each example is drawn
+	// client and the step. Batches are shuffled again every epoch, while the moments accountant assumes that each example is drawn
 	// independently. An Objective sees every example as a client of its own, with a batch of one. A batch takes the memory of two
 	// models per example. Models without gradients of single examples are refused: GoMLX model functions, tasks with Train, running
 	// values. Default 0: neither.

@@ -18,7 +18,7 @@ type Options struct {
 	Name      string `results:"same"`              // the history's label; default: the strategy's name
 	EvalEvery int    `range:"[1,inf)" default:"1"` // evaluate every n-th round, and always the last
 	// EvalFraction is the share of the clients whose own test and validation examples are scored in an evaluation: Flower's fraction-evaluate. Who
-	// they are is drawn anew for each, from seed and round alone, so the training stays the same. All others have a Score without
+	// they are is drawn again for each, from seed and round alone, so the training stays the same. All others have a Score without
 	// examples, and means and spreads are over those that were drawn. Global and Unseen are scored whole. Default: all clients.
 	EvalFraction float64 `range:"(0,1]" default:"all clients"`
 	// StopAt ends the run early: at a value, {Value: 0.9} at an accuracy of 90 %, or without improvement, {Quantity: "loss", Patience: 5}

@@ -160,7 +160,7 @@ def main():
     args = parser.parse_intermixed_args()
     if args.task != ["cluster"] and not os.environ.get("FEDKIT_DATA"):
         sys.exit("set FEDKIT_DATA to the folder that holds mnist/ and cifar-10-batches-bin/")
-    env = {**os.environ, "GOMLX_NO_AUTO_INSTALL": "1", "FEDKIT_PROGRAMS": "off"}  # who compiles, compiles anew
+    env = {**os.environ, "GOMLX_NO_AUTO_INSTALL": "1", "FEDKIT_PROGRAMS": "off"}  # who compiles, compiles again
     tasks, gpu = [t for t in args.task if t != "gpu"], "gpu" in args.task
     if gpu:
         env |= {"GOMLX_BACKEND": "xla:cuda", "JAX_PLATFORMS": "cuda"}  # either one fails if there is no GPU

@@ -45,7 +45,7 @@ func times(a Attack, factor float64, fed *fedkit.Federation, attackers []int) (*
 	}, attackers)
 }
 
-// Gaussian adds noise to the client's model, w + σ N(0, I), drawn anew in every round.
+// Gaussian adds noise to the client's model, w + σ N(0, I), drawn again in every round.
 type Gaussian struct {
 	Sigma float64 `range:"(0,inf)" default:"1"` // σ, in units of the parameters
 }

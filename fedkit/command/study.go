@@ -227,7 +227,7 @@ type statusCommand struct{ selection }
 
 // Help implements kong.HelpProvider.
 func (*statusCommand) Help() string {
-	return `Data are not loaded, and the kind of device is not compared: a study does both, and computes anew what was stored with other
+	return `Data are not loaded, and the kind of device is not compared: a study does both, and computes again what was stored with other
 ones. --json prints a line for each run of the study, then what is running.`
 }
 

@@ -410,7 +410,7 @@ func compiled(programs []string, round int) error {
 	remedy := "its arguments change shape from round to round. If cohorts vary in size, set Job.MaxClients and declare programs of your own RowWise"
 	switch {
 	case slices.Contains(others, first):
-		remedy = "it is made anew in every round. Make it once, as a package-level variable, or by fedkit.NewPrograms if it depends on an option, and give it what changes as arguments"
+		remedy = "it is made again in every round. Make it once, as a package-level variable, or by fedkit.NewPrograms if it depends on an option, and give it what changes as arguments"
 	case family != name && begins(family+" of ") && !begins(name+" for "):
 		remedy = "its parameter changes from round to round. Give it what changes as an argument"
 	}

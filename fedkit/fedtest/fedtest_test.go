@@ -92,7 +92,7 @@ var (
 	}).RowWise()
 )
 
-// program is ×1, in each run anew.
+// program is ×1, in each run again.
 func (s *partway) program(round int) *fedkit.Program {
 	if s.half == nil || s.flaw == "many programs" {
 		nothing := 0.
@@ -133,7 +133,7 @@ func TestSuiteFindsFlaws(t *testing.T) {
 		"":                "",
 		"own program":     "",
 		"another program": "bytes: 2 programs were compiled in another run, want 0: they differ from those of the first run",
-		"many programs":   `compilations: 5 programs were compiled after round 1, want 0: program "own" for [(Float32)[1, 5]]: it is made anew in every round. Make it once`,
+		"many programs":   `compilations: 5 programs were compiled after round 1, want 0: program "own" for [(Float32)[1, 5]]: it is made again in every round. Make it once`,
 		"parameter":       `compilations: 5 programs were compiled after round 1, want 0: program "times of 2" for [(Float32)[1, 5]]: its parameter changes`,
 		"own parameter":   "",
 		"shapes":          `compilations: 5 programs were compiled after round 1, want 0: program "cut" for [(Float32)[1, 5] (Float32)[3]]: its arguments change shape`,

@@ -79,7 +79,7 @@ func ExampleLabels() {
 	// clients [0 0 1] labels [0 1 0] rows [1 2 1]
 }
 
-// A group keeps its color though the second round numbers its clusters anew. Sorted by true group, clients 0 and 2 are
+// A group keeps its color though the second round numbers its clusters again. Sorted by true group, clients 0 and 2 are
 // side by side.
 func ExampleClusters() {
 	h := &fedkit.History{Name: "FedClust", Rounds: []fedkit.Record{

@@ -222,7 +222,7 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	if !damaged {
 		return h, err
 	}
-	s.sayf("%s begins anew: %v\n", p.Run, err)
+	s.sayf("%s starts over: %v\n", p.Run, err)
 	p.removeCheckpoint()
 	return fedkit.Run(ctx, p.fed, p.strategy, o)
 }

@@ -26,7 +26,7 @@
 // and others; the task (what its functions compute, and its initial parameters); the data and which client has which rows;
 // interceptors, devices, the options of the run, the seed; the kind of device and the flags that XLA was given; and your own code, if
 // the strategy, a part of it or the model is yours. Names, labels and the number of workers are not part of it, nor is the version of
-// fedkit: it is stored with a run, and Run warns if it differs. Study.Recompute computes everything anew.
+// fedkit: it is stored with a run, and Run warns if it differs. Study.Recompute computes everything again.
 //
 // Your own code counts by package: every package of your modules that the program links, with the files that it embeds, and the version
 // of others that these import. A cell of a notebook counts by declaration instead, since each is a program of its own, and a cell that

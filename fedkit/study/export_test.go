@@ -24,7 +24,7 @@ func SealExtract(lines []byte) []byte {
 	return append(lines[:len(lines):len(lines)], lastLine(lines)...)
 }
 
-// AlterEntry replaces a text in an entry, and seals the entry anew.
+// AlterEntry replaces a text in an entry, and seals the entry again.
 func AlterEntry(path, old, by string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {

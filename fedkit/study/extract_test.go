@@ -162,7 +162,7 @@ func TestExtractThatIsNone(t *testing.T) {
 	}
 }
 
-// An extract with edited numbers is refused: by its checksum or, if that was made anew, because a run contradicts them.
+// An extract with edited numbers is refused: by its checksum or, if that was made again, because a run contradicts them.
 func TestExtractThatWasEdited(t *testing.T) {
 	whole := must.M1(os.ReadFile("testdata/extract.jsonl"))
 	z, _ := zstd.NewWriter(nil)

@@ -167,7 +167,7 @@ func (r *Run) mend(from []*config.Config) error {
 		if err != nil {
 			return errors.Join(table, err)
 		}
-		table = fmt.Errorf("%w: written anew", table)
+		table = fmt.Errorf("%w: written again", table)
 	}
 	r.From = append(r.From, from...)
 	return errors.Join(table, r.write())
@@ -222,7 +222,7 @@ func (p *plan) keepModels(ctx context.Context) error {
 }
 
 // Final loads the models that the strategy served at the end, for the task that it ran on, and which each client used.
-// Study.Models keeps them. A file that is not what was stored is refused: remove it, and the study computes the run anew.
+// Study.Models keeps them. A file that is not what was stored is refused: remove it, and the study computes the run again.
 func (r *Run) Final(task *fedkit.Task) (*fedkit.Serving, error) {
 	f, err := r.open(modelsFile)
 	if err != nil {

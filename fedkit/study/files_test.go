@@ -45,11 +45,11 @@ func TestAlteredFiles(t *testing.T) {
 		damage func() error
 		read   func(*study.Run) error
 		says   string // on reading the first run
-		anew   int    // recomputed runs
+		again  int    // recomputed runs
 		hint   string // printed by the study
 	}{
 		{"histories swapped", func() error { return swap("history.jsonl") }, light, "history.jsonl: altered, or ", 2, "history.jsonl: altered, or "},
-		{"histories swapped", func() error { return swap("history.jsonl") }, whole, "history.jsonl: altered, or ", 2, "damaged, and computed anew: "},
+		{"histories swapped", func() error { return swap("history.jsonl") }, whole, "history.jsonl: altered, or ", 2, "damaged, and computed again: "},
 		{"history of equal length", func() error {
 			path := runs[0].Path("history.jsonl")
 			h, err := fedkit.Load(path)
@@ -61,20 +61,20 @@ func TestAlteredFiles(t *testing.T) {
 			return h.Save(path)
 		}, light, "history.jsonl: altered, or of another run: its checksum", 1, "history.jsonl: altered, or of another run"},
 		{"history cut off", func() error { return os.Truncate(runs[0].Path("history.jsonl"), 200) }, whole, "history.jsonl: altered, or cut off: it has 200 bytes", 1, "cut off"},
-		{"entry cut off", func() error { return os.Truncate(entry, 100) }, listed, entry + ": unexpected end of JSON", 1, "computed anew"},
+		{"entry cut off", func() error { return os.Truncate(entry, 100) }, listed, entry + ": unexpected end of JSON", 1, "computed again"},
 		{"entry of an older fedkit", func() error { return alter(entry, `"schema": 2`, `"schema": 1`) }, listed,
 			"1 runs are left out: stored by an older fedkit, without checksums", 1, "2 stored, 1 to run: stored by an older fedkit, without checksums\n"},
 		{"history lost", func() error { return os.Remove(runs[0].Path("history.jsonl")) }, light, "no such file", 1, "no such file"},
 		{"accuracy edited", func() error { return alter(entry, `"accuracy": 0.`, `"accuracy": 9.`) }, listed, entry + ": altered", 1, "entry.json: altered"},
 		{"error added", func() error { return alter(entry, `"about":`, `"error": "lost", "about":`) }, listed, entry + ": altered", 1, "entry.json: altered"},
-		{"checksum removed", func() error { return alter(entry, `"sha256": "`, `"sha257": "`) }, listed, entry + ": ", 1, "computed anew"},
+		{"checksum removed", func() error { return alter(entry, `"sha256": "`, `"sha257": "`) }, listed, entry + ": ", 1, "computed again"},
 		{"models lost", func() error { return os.Remove(runs[0].Path("models.safetensors")) }, final, "no such file", 1, "no such file"},
 		{"tables swapped", func() error { return swap("table.csv.gz") }, (*study.Run).Check, runs[0].ID + ".csv.gz: altered, or ", 0, ".csv.gz: altered, or "},
-		{"table lost", func() error { return os.Remove(runs[0].Path("table.csv.gz")) }, (*study.Run).Check, "no such file", 0, "written anew"},
+		{"table lost", func() error { return os.Remove(runs[0].Path("table.csv.gz")) }, (*study.Run).Check, "no such file", 0, "written again"},
 		{"table replaced", func() error {
 			path := runs[0].Path("table.csv.gz")
 			return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "other"), 0o700))
-		}, (*study.Run).Check, "it is not a file", 0, "written anew"},
+		}, (*study.Run).Check, "it is not a file", 0, "written again"},
 	} {
 		before := contents()
 		if err := c.damage(); err != nil {
@@ -86,15 +86,15 @@ func TestAlteredFiles(t *testing.T) {
 		count := &counter{}
 		st.Watch = count
 		var words string
-		if runs, words = run(t, st); count.done != c.anew || !strings.Contains(words, c.hint) {
-			t.Errorf("%s: %d runs computed, want %d: %q, want %s", c.what, count.done, c.anew, words, c.hint)
+		if runs, words = run(t, st); count.done != c.again || !strings.Contains(words, c.hint) {
+			t.Errorf("%s: %d runs computed, want %d: %q, want %s", c.what, count.done, c.again, words, c.hint)
 		}
 		for _, r := range runs {
 			if err := errors.Join(r.Check(), whole(r), final(r), listed(r)); err != nil {
 				t.Errorf("%s: then %v", c.what, err)
 			}
 		}
-		if c.anew == 0 && !reflect.DeepEqual(contents(), before) {
+		if c.again == 0 && !reflect.DeepEqual(contents(), before) {
 			t.Errorf("%s: other content", c.what)
 		}
 	}

@@ -32,7 +32,7 @@ type Run struct {
 	Commit   string        `json:"commit,omitempty"` // of the checkout that the program was built from, with a + if files were changed; empty in a notebook
 	Models   bool          `json:"models,omitempty"` // whether its final models are kept
 	Error    string        `json:"error,omitempty"`  // why it failed; empty if it did not
-	Retry    bool          `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
+	Retry    bool          `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it again
 
 	// From is what its federation was made from, one per plan that it was found by; empty if none was.
 	From  []*config.Config `json:"from,omitempty"`

@@ -28,7 +28,7 @@ func (s *Study) say(missing []*plan) {
 	s.sayf("%s\n", line)
 	for _, p := range missing {
 		if p.problem != nil && !errors.Is(p.problem, errOlder) {
-			s.sayf("damaged, and computed anew: %v\n", p.problem)
+			s.sayf("damaged, and computed again: %v\n", p.problem)
 		}
 	}
 	now, others := "", map[string]int{}
@@ -39,7 +39,7 @@ func (s *Study) say(missing []*plan) {
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(others)) {
-		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Recompute computes them anew\n", others[code], code, now)
+		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Recompute computes them again\n", others[code], code, now)
 	}
 }
 

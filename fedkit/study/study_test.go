@@ -510,7 +510,7 @@ func TestOtherCode(t *testing.T) {
 	runs, _ := make()
 	code := runs[0].About.Code
 	must.M(study.AlterEntry(runs[0].Path("entry.json"), code, "fedkit older"))
-	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Recompute computes them anew\n"
+	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Recompute computes them again\n"
 	if runs, words := make(); words != want || runs[0].About.Code != "fedkit older" {
 		t.Errorf("%q, want %q", words, want)
 	}
@@ -678,5 +678,5 @@ func TestCheckpoints(t *testing.T) {
 	expect.OK(t, os.Remove(path+".new"))
 	goesOn(2, "1 to run: failed before: ")
 	expect.OK(t, errors.Join(runs.Remove(), os.MkdirAll(runs[0].Path("."), 0o700), os.WriteFile(path, []byte("altered"), 0o600)))
-	goesOn(1, "FedAvg begins anew: fedkit: FedAvg: checkpoint ")
+	goesOn(1, "FedAvg starts over: fedkit: FedAvg: checkpoint ")
 }

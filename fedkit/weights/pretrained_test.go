@@ -211,7 +211,7 @@ func TestOtherFormats(t *testing.T) {
 	refused(dir, "a folder: must be a safetensors file; a checkpoint of GoMLX is loaded by GoMLX, and SafeTensors writes its values")
 }
 
-// A model starts at PyTorch's weights, and only its last layer, drawn anew, is trained.
+// A model starts at PyTorch's weights, and only its last layer, drawn at random, is trained.
 func ExamplePretrained() {
 	body := weights.Pretrained{Path: "testdata/net.safetensors", PyTorch: true, Rename: torchNames, Fresh: []string{"head"}}
 	fed, err := fedkit.New(images(), partition.IID{Clients: 1}, model.Freeze(body.Model(net), "features", "norm"))

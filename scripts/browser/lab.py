@@ -37,7 +37,7 @@ class Lab:
         self.page.screenshot(path=self.place / f"{name}.png")
 
     def open(self, name):
-        """Loads the page anew with this notebook."""
+        """Loads the page again with this notebook."""
         self.page.goto(f"{self.base}/lab/tree/{name}?reset&token={self.token}", wait_until="commit", timeout=60_000)
         return Notebook(self.page, name)
 

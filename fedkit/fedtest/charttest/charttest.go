@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden specifications anew")
+var update = flag.Bool("update", false, "write the golden specifications again")
 
 // Chart is a figure, or a row of them.
 type Chart interface {

@@ -78,7 +78,7 @@ func parse(b []byte) (h *header, state []byte, err error) {
 	rest, ok := bytes.CutPrefix(b, []byte(magic))
 	switch start := b[:min(len(b), 256)]; {
 	case !ok && bytes.Contains(start, []byte("History")) && bytes.Contains(start, []byte("Layout")):
-		return nil, nil, errors.New("an older version of fedkit wrote it, in a format that this one does not read: remove the file to begin anew, or finish the run with that version")
+		return nil, nil, errors.New("an older version of fedkit wrote it, in a format that this one does not read: remove the file to start over, or finish the run with that version")
 	case !ok:
 		return nil, nil, errors.New("no checkpoint, or altered")
 	case len(rest) < 12:

@@ -13,7 +13,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Another process loads what one has compiled, with the same results; damaged files are made anew, and a folder that others can write to
+// Another process loads what one has compiled, with the same results; damaged files are made again, and a folder that others can write to
 // is not used.
 func TestProgramsAreKept(t *testing.T) {
 	if os.Getenv("FEDKIT_TEST_CHILD") != "" {

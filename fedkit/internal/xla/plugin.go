@@ -44,7 +44,7 @@ func checkConfig(config string) error {
 	}
 	for _, path := range plugins.Installed() {
 		if err := checkLibrary(path); err != nil {
-			return fmt.Errorf("the plugin %s cannot be used: %w; remove it, and ./scripts/lab setup installs the CPU's anew", path, err)
+			return fmt.Errorf("the plugin %s cannot be used: %w; remove it, and ./scripts/lab setup installs the CPU's again", path, err)
 		}
 	}
 	return nil
