@@ -823,7 +823,7 @@ func TestClippingNothingIsSGD(t *testing.T) {
 	}
 }
 
-// The noise of a step is −η z C N(0, I) / n, drawn for every client, round and step, whichever clients train beside it and on however many
+// The noise of a step is −η z C N(0, I) / n, drawn for every client, round and step, whichever clients train with it and on however many
 // workers.
 func TestNoiseOfClippedGradients(t *testing.T) {
 	const eta, z, c = 0.5, 1.5, 2.0
