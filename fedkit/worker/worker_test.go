@@ -316,7 +316,7 @@ func TestBadInput(t *testing.T) {
 func TestSurroundings(t *testing.T) {
 	listen()
 	plugin := filepath.Dir(must.M1(xla.NewClient()).Plugin())
-	w := start(t, "HOME=/proc TMPDIR=/proc FEDKIT_PROGRAMS=/proc PJRT_PLUGIN_LIBRARY_PATH="+plugin+" "+as()+" 2>/dev/full",
+	w := start(t, "HOME=/proc TMPDIR=/proc FEDKIT_PROGRAMS=/proc PJRT_PLUGIN_LIBRARY_PATH='"+plugin+"' "+as()+" 2>/dev/full",
 		"echo a word >&2; head -c 100000 /dev/zero | tr '\\0' x >&2; printf 'no end' >&2; "+as())
 	same(t, "FedAvg", w)
 	n := len(w.PIDs())

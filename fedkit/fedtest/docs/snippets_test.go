@@ -181,15 +181,16 @@ var runs = regexp.MustCompile(`README.md [12]|algorithms.md 5|studies.md 1|time.
 // Whatever looks like Go in the pages and in comments is Go, and names what there is, with the arguments that it takes. What needs no
 // files, network or large data runs, too.
 func TestSnippets(t *testing.T) {
-	list := expect.Value(exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.Name}}", top+"/fedkit/...", top+"/datasets/...", top+"/notebooks/studies",
+	list := expect.Value(exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}", top+"/fedkit/...", top+"/datasets/...", top+"/notebooks/studies",
 		"github.com/janpfeifer/must", "github.com/gomlx/gomlx/ml/model/checkpoint", "github.com/gomlx/gomlx/ml/layers").Output())(t)
 	exports, paths := map[string]string{}, map[string]string{"mlmodel": "github.com/gomlx/gomlx/ml/model"}
 	for line := range strings.Lines(string(list)) {
-		f := strings.Fields(line)
-		if len(f) == 3 && f[2] != "main" {
-			exports[f[0]] = f[1]
-			if old := paths[f[2]]; !strings.Contains(f[0], "internal/") && (old == "" || strings.HasPrefix(f[0], "fedkit.example") && !strings.HasPrefix(old, "fedkit.example")) {
-				paths[f[2]] = f[0]
+		path, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		name, export, has := strings.Cut(rest, "\t") // a path of Go's cache, which may have spaces
+		if has && name != "main" {
+			exports[path] = export
+			if old := paths[name]; !strings.Contains(path, "internal/") && (old == "" || strings.HasPrefix(path, "fedkit.example") && !strings.HasPrefix(old, "fedkit.example")) {
+				paths[name] = path
 			}
 		}
 	}
