@@ -25,7 +25,7 @@ import (
 )
 
 type queueCommand struct {
-	Studies  []string `arg:"" optional:"" name:"study" sep:"none" help:"Studies, or parts of them as STUDY:PART, in the order in which they are computed. Default: all, but first the parts that their authors put first."`
+	Studies  []string `arg:"" optional:"" name:"study" sep:"none" help:"Studies, or parts of them as STUDY:PART, in the order in which they are computed. Default: all that no notebook computes itself, but first the parts that their authors put first."`
 	Seeds    string   `placeholder:"2-5" help:"Only the runs with these seeds, such as 2-5 or 1,3."`
 	Deadline float64  `placeholder:"SECONDS" help:"Stop after this many seconds. Runs that have begun go on from their checkpoints next time."`
 	Parallel int      `placeholder:"N" help:"Number of runs side by side. Default: two, and eight on a GPU."`
@@ -123,6 +123,7 @@ func (q *queueCommand) order(all named) (names []string) {
 		return q.Studies
 	}
 	studies := all[:len(all)-len(preset.All())]
+	studies = slices.DeleteFunc(slices.Clone(studies), func(s study.Named) bool { return s.Live })
 	for _, s := range studies {
 		for _, first := range s.First {
 			names = append(names, s.Name+":"+first)

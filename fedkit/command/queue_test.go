@@ -88,9 +88,9 @@ func TestQueueGoesOn(t *testing.T) {
 	expect.That(t, stored == nil, "no extract of the one that did not fail")
 }
 
-// First are the parts that studies put first.
+// First are the parts that studies put first. What notebooks run themselves is left out.
 func TestQueueOrder(t *testing.T) {
-	all := named{{Name: "a"}, {Name: "b", First: []string{"x", "y"}}}
+	all := named{{Name: "a"}, {Name: "live", Live: true}, {Name: "b", First: []string{"x", "y"}}}
 	for _, p := range preset.All() {
 		all = append(all, study.Named{Name: p.Name})
 	}

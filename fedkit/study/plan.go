@@ -40,6 +40,7 @@ type Named struct {
 	Plan  func() Plan // makes it
 	First []string    // parts that ./scripts/study queue computes before all other studies
 	Ends  bool        // its extract has only the last round of each run: for thousands of runs, of which no curve is drawn
+	Live  bool        // its notebook runs it: ./scripts/study queue leaves it out unless it is named
 }
 
 // Name is the name of the trial's run.

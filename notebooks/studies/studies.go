@@ -37,7 +37,7 @@ var All = []study.Named{
 	{Name: "15_cfla", Plan: CFLA},
 	{Name: "16_ccfl", Plan: CCFL},
 	{Name: "17_fedeff", Plan: FedEff},
-	{Name: "19_machines", Plan: Machines},
+	{Name: "19_machines", Plan: Machines, Live: true},
 	{Name: "20_compare_all", Plan: CompareAll},
 	{Name: "20_long", Plan: Long},
 	{Name: "20_tuning", Plan: Tuning, Ends: true},
