@@ -19,6 +19,7 @@ func copyBriefly(w io.Writer, r io.Reader, capture io.Writer) error {
 	if capture != nil {
 		r = io.TeeReader(r, capture)
 	}
+	r = &places{Reader: r, start: true}
 	if _, err := io.CopyN(w, r, firstShown); err == io.EOF {
 		return nil
 	} else if err != nil {
@@ -46,5 +47,34 @@ func copyBriefly(w io.Writer, r io.Reader, capture io.Writer) error {
 			err = wrong
 		}
 		return err
+	}
+}
+
+// A places passes on at once what it reads, but a line that a tab begins only as a whole: Go writes a trace in pieces, and GoNB knows a
+// place in the code by its whole line.
+type places struct {
+	io.Reader
+	kept  []byte // read and not passed on
+	start bool   // kept begins a line
+	err   error
+}
+
+func (r *places) Read(p []byte) (n int, err error) {
+	for {
+		ready, last := len(r.kept), bytes.LastIndexByte(r.kept, '\n')+1
+		if r.err == nil && (last > 0 || r.start) && len(r.kept)-last < 1000 && bytes.HasPrefix(r.kept[last:], []byte("\t")) {
+			ready = last
+		}
+		if ready > 0 {
+			n = copy(p, r.kept[:ready])
+			r.kept, r.start = r.kept[n:], r.kept[n-1] == '\n'
+			return n, nil
+		}
+		if r.err != nil {
+			return 0, r.err
+		}
+		some := make([]byte, 1<<15)
+		n, r.err = r.Reader.Read(some)
+		r.kept = append(r.kept, some[:n]...)
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/janpfeifer/must"
 )
 
 // Long output loses whole lines of its middle, which are counted; the capture has all of it. Shorter output stays as it is.
@@ -54,3 +57,37 @@ func TestCopyBriefly(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// A place in a trace comes in one piece, everything else at once, and the end of what has no end of line too.
+func TestPlacesAreWhole(t *testing.T) {
+	const text = "working\t1\t2\npanic: x\n\nmain.main()\n\t/tmp/main.go:17 +0x25\n\tgo\t1\n\tno end"
+	var got []string
+	if err := copyBriefly(pieces{&got}, iotest.OneByteReader(strings.NewReader(text)), nil); err != nil || strings.Join(got, "") != text {
+		t.Errorf("%v: %q", err, got)
+	}
+	for i, piece := range got {
+		want := 1
+		if piece[0] == '\t' && (i == 0 || strings.HasSuffix(got[i-1], "\n")) {
+			want = len(piece)
+		}
+		if len(piece) != want || want > 1 && !strings.HasSuffix(piece, "\n") && i < len(got)-1 {
+			t.Errorf("piece %d is %q of %q", i, piece, got)
+		}
+	}
+	for _, whole := range []string{"\t/tmp/main.go:17 +0x25\n", "\tgo\t1\n", "\tno end"} {
+		if !slices.Contains(got, whole) {
+			t.Errorf("no %q in %q", whole, got)
+		}
+	}
+	long := "\t" + strings.Repeat("x", 100_000)
+	if n := len(must.M1(io.ReadAll(&places{Reader: iotest.OneByteReader(strings.NewReader(long)), start: true}))); n != len(long) {
+		t.Errorf("%d bytes of %d", n, len(long))
+	}
+}
+
+type pieces struct{ got *[]string }
+
+func (p pieces) Write(b []byte) (int, error) {
+	*p.got = append(*p.got, string(b))
+	return len(b), nil
+}
