@@ -13,7 +13,7 @@ import (
 // stored are the numbers of runs that the committed extracts have, or had once.
 var stored = map[string]int{
 	"01_fedavg": 6, "03_clients": 270, "03_server_optimizers": 400, "04_robust": 100, "05_stragglers": 30, "06_personal": 32, "07_decisions": 255,
-	"07_smart_selection": 15, "08_fedprism": 380, "09_fedclust": 283, "10_adaptive_clustering": 219, "11_ifca": 983, "12_fedcluster": 275,
+	"07_smart_selection": 15, "08_fedprism": 472, "09_fedclust": 283, "10_adaptive_clustering": 219, "11_ifca": 983, "12_fedcluster": 275,
 	"13_fedsc": 230, "14_fedac": 550, "15_cfla": 110, "15_which_clustering": 910, "16_ccfl": 266, "17_fedeff": 80,
 	"20_compare_all": 2100, "20_long": 684, "20_tuning": 3620, "22_models": 12, "22_speed": 6, "23_text": 6,
 }
