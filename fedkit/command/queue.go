@@ -122,8 +122,7 @@ func (q *queueCommand) order(all named) (names []string) {
 	if q.Studies != nil {
 		return q.Studies
 	}
-	studies := all[:len(all)-len(preset.All())]
-	studies = slices.DeleteFunc(slices.Clone(studies), func(s study.Named) bool { return s.Live })
+	studies := slices.DeleteFunc(slices.Clone(all[:len(all)-len(preset.All())]), func(s study.Named) bool { return s.Live })
 	for _, s := range studies {
 		for _, first := range s.First {
 			names = append(names, s.Name+":"+first)

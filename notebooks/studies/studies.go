@@ -27,11 +27,11 @@ var All = []study.Named{
 	{Name: "07_smart_selection", Plan: SmartSelection},
 	{Name: "07_decisions", Plan: Decisions},
 	{Name: "08_fedprism", Plan: FedPRISM},
-	{Name: "09_fedclust", Plan: FedClust},
+	{Name: "09_fedclust", Plan: FedClust, First: []string{"paper, 40 rounds"}},
 	{Name: "10_adaptive_clustering", Plan: AdaptiveClustering},
 	{Name: "11_ifca", Plan: IFCA, First: []string{"m = 4800"}},
-	{Name: "12_fedcluster", Plan: FedCluster, First: []string{"MNIST"}},
-	{Name: "13_fedsc", Plan: FedSC, First: []string{"clusters", "clients"}},
+	{Name: "12_fedcluster", Plan: FedCluster},
+	{Name: "13_fedsc", Plan: FedSC},
 	{Name: "14_fedac", Plan: FedAC},
 	{Name: "15_which_clustering", Plan: WhichClustering},
 	{Name: "15_cfla", Plan: CFLA},
@@ -42,7 +42,7 @@ var All = []study.Named{
 	{Name: "20_long", Plan: Long},
 	{Name: "20_tuning", Plan: Tuning, Ends: true},
 	{Name: "22_models", Plan: Models},
-	{Name: "22_speed", Plan: Speed, First: []string{"mnist-logistic", "cifar-10"}},
+	{Name: "22_speed", Plan: Speed, First: []string{"cifar-10"}},
 	{Name: "23_text", Plan: Text},
 }
 
